@@ -1,0 +1,44 @@
+# seqid: primary keys for PostgreSQL
+#
+#   make && sudo make install     build for the server that pg_config names
+#   make installcheck             test the installed extension in a temporary
+#                                 server of its own (as an ordinary user)
+#
+# Another server: make PG_CONFIG=/usr/lib/postgresql/17/bin/pg_config
+
+MODULE_big = seqid
+OBJS = \
+	src/comb.o \
+	src/comb_codec.o \
+	src/entropy.o \
+	src/guc.o \
+	src/seqid.o \
+	src/sequential_uuid.o \
+	src/shard_clock.o \
+	src/shared_state.o \
+	src/snowflake.o \
+	src/snowflake_codec.o \
+	src/wall_clock.o
+
+EXTENSION = seqid
+DATA = seqid--1.0.sql
+PGFILEDESC = "seqid - primary keys"
+
+REGRESS = install snowflake snowflake_codec comb comb_codec sequential_uuid \
+	extremes privileges parallel \
+	relocation fragmentation
+REGRESS_OPTS = --temp-instance=./tmp_check
+
+ISOLATION = snowflake_order comb_order
+ISOLATION_OPTS = --temp-instance=./tmp_check_iso --load-extension=seqid
+
+TAP_TESTS = 1
+
+EXTRA_CLEAN = tmp_check tmp_check_iso output_iso
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+# PGXS knows no header dependencies; a changed header rebuilds everything.
+$(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*.h)

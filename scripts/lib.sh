@@ -1,0 +1,114 @@
+# lib.sh: what the scripts share.  To be sourced, by bash.
+#
+# The scripts never install into the machine's PostgreSQL and never talk to a
+# server they did not start.  They copy the server's programs into a temporary
+# directory (PostgreSQL finds its files relative to where it runs) and install
+# the extension there, so that they need root for apt alone.
+
+say()
+{
+	printf '%s\n' "$*" >&2
+}
+
+die()
+{
+	say "$(basename "$0"): $*"
+	exit 1
+}
+
+as_root()
+{
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		die "need root or sudo to run: $*"
+	fi
+}
+
+# Runs a command as an ordinary user: PostgreSQL refuses to run as root.
+as_user()
+{
+	if [ "$(id -u)" = 0 ]; then
+		runuser -u postgres -- "$@"
+	else
+		"$@"
+	fi
+}
+
+# The major version to use: PG_MAJOR if set, else the distribution's own.
+choose_major()
+{
+	if [ -z "${PG_MAJOR:-}" ]; then
+		PG_MAJOR=$(apt-cache depends postgresql 2>/dev/null |
+			sed -n 's/.*Depends: postgresql-\([0-9][0-9]*\)$/\1/p' | head -n 1)
+	fi
+	[ -n "$PG_MAJOR" ] || die "cannot tell which PostgreSQL apt offers; set PG_MAJOR"
+}
+
+# need_packages PACKAGE...: installs those that are missing, quietly.
+need_packages()
+{
+	local package missing=()
+
+	for package in "$@"; do
+		dpkg-query -W -f '${Status}' "$package" 2>/dev/null |
+			grep -q '^install ok installed$' || missing+=("$package")
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+
+	say "installing ${missing[*]}"
+	if ! as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -qq --no-install-recommends "${missing[@]}" \
+		>"$work/apt.log" 2>&1 </dev/null; then
+		cat "$work/apt.log" >&2
+		die "could not install ${missing[*]}"
+	fi
+}
+
+# Without apt's lists nothing can be found; a fresh machine has none.
+need_package_lists()
+{
+	if ! apt-cache show postgresql >/dev/null 2>&1; then
+		say "fetching apt's package lists"
+		as_root apt-get update -qq >"$work/apt.log" 2>&1 </dev/null ||
+			{ cat "$work/apt.log" >&2; die "apt-get update failed"; }
+	fi
+}
+
+# make_work_directory: a temporary directory, $work, removed by clean_up.
+make_work_directory()
+{
+	work=$(mktemp -d "${TMPDIR:-/tmp}/seqid.XXXXXX")
+	chmod 755 "$work"
+}
+
+# Sources, without what a build or a test may have left there.
+copy_sources()
+{
+	mkdir "$work/source"
+	(cd "$top" && tar -cf - --exclude=.git --exclude='*.o' --exclude='*.bc' \
+		--exclude='*.so' --exclude=tmp_check --exclude=tmp_check_iso \
+		--exclude=results --exclude=output_iso .) | tar -C "$work/source" -xf -
+}
+
+# private_postgres: copies PostgreSQL $PG_MAJOR below $work; sets $pg_config.
+private_postgres()
+{
+	local lib=usr/lib/postgresql/$PG_MAJOR share=usr/share/postgresql/$PG_MAJOR
+
+	[ -x "/$lib/bin/postgres" ] || die "/$lib/bin/postgres is missing"
+	mkdir -p "$work/root/usr/lib/postgresql" "$work/root/usr/share/postgresql"
+	cp -a "/$lib" "$work/root/usr/lib/postgresql/"
+	cp -a "/$share" "$work/root/usr/share/postgresql/"
+	ln -s /usr/include "$work/root/usr/include"
+	bin=$work/root/$lib/bin
+	pg_config=$bin/pg_config
+}
+
+# Hands the work directory to the user that as_user() runs commands as.
+give_to_user()
+{
+	[ "$(id -u)" != 0 ] || chown -R postgres "$work"
+}

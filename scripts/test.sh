@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# test.sh: builds seqid with warnings as errors and runs every test.
+#
+# usage: scripts/test.sh [SUITE...]     SUITE: regress, isolation, tap
+#
+# Installs from apt what is missing (as root, or through sudo); runs the tests
+# as an ordinary user in servers of their own.  PG_MAJOR=N picks a version of
+# PostgreSQL that is installed or that apt offers.  The last line is
+# 'N passed, N failed'; the exit status is 0 if none failed.
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+. "$top/scripts/lib.sh"
+
+suites=("$@")
+[ ${#suites[@]} -gt 0 ] || suites=(regress isolation tap)
+
+clean_up()
+{
+	rm -rf "$work"
+}
+make_work_directory
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+
+need_package_lists
+choose_major
+need_packages gcc make clang libc6-dev "postgresql-$PG_MAJOR" \
+	"postgresql-server-dev-$PG_MAJOR" libipc-run-perl perl faketime
+private_postgres
+copy_sources
+
+pgxs_tests=$work/root/usr/lib/postgresql/$PG_MAJOR/lib/pgxs/src/test
+[ -x "$pgxs_tests/isolation/isolationtester" ] || {
+	. "$top/scripts/isolationtester.sh"
+	install_isolationtester "$pgxs_tests/isolation"
+}
+
+give_to_user
+passed=0
+failed=0
+
+# count_results LOG PASS-PATTERN FAIL-PATTERN: adds the lines that match.
+count_results()
+{
+	local ok bad
+
+	ok=$(grep -cE "$2" "$1" || true)
+	bad=$(grep -cE "$3" "$1" || true)
+	passed=$((passed + ok))
+	failed=$((failed + bad))
+}
+
+# Warnings the server's own headers cause, and options clang does not know.
+gcc_warnings="-Wall -Wextra -Werror -Wno-unused-parameter"
+clang_warnings="$gcc_warnings -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes"
+
+build()
+{
+	local compiler=$1 warnings=$2
+
+	say "building with $compiler for PostgreSQL $PG_MAJOR"
+	if as_user make -s -C "$work/source" PG_CONFIG="$pg_config" clean &&
+		as_user make -s -C "$work/source" PG_CONFIG="$pg_config" \
+			CC="$compiler" PG_CFLAGS="$warnings" all install; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		return 1
+	fi
+}
+
+# Suites are chosen by emptying the lists of the others.
+run_suite()
+{
+	local suite=$1 log=$work/$1.log status=0 only
+
+	case $suite in
+		regress) only=(ISOLATION= TAP_TESTS=) ;;
+		isolation) only=(REGRESS= TAP_TESTS=) ;;
+		tap) only=(REGRESS= ISOLATION=) ;;
+		*) die "unknown suite: $suite" ;;
+	esac
+
+	say "running $suite tests"
+	as_user env -u PGDATABASE -u PGHOST -u PGPORT -u PGUSER \
+		make -s -C "$work/source" PG_CONFIG="$pg_config" "${only[@]}" \
+		PROVE_FLAGS=--verbose installcheck >"$log" 2>&1 || status=$?
+
+	case $suite in
+		# 'test name ... ok 12 ms' up to 15, TAP since 16
+		regress | isolation)
+			count_results "$log" '^(test .* \.\.\. ok|ok [0-9])' \
+				'^(test .* \.\.\. FAILED|not ok [0-9])' ;;
+		tap)
+			count_results "$log" '^ok [0-9]' '^not ok [0-9]' ;;
+	esac
+
+	if [ $status != 0 ]; then
+		cat "$log"
+		cat "$work"/source/regression.diffs "$work"/source/output_iso/regression.diffs \
+			2>/dev/null || true
+		# A suite that broke off need not have printed a failure.
+		grep -qE '\.\.\. FAILED|^not ok' "$log" || failed=$((failed + 1))
+	else
+		grep -E '^(test |ok |t/.*\.\. *$)' "$log" || true
+	fi
+}
+
+if build clang "$clang_warnings" && build gcc "$gcc_warnings"; then
+	for suite in "${suites[@]}"; do
+		run_suite "$suite"
+	done
+fi
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ] && [ $passed -gt 2 ]

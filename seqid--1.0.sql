@@ -1,0 +1,190 @@
+/* seqid--1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION seqid" to load this file. \quit
+
+--
+-- Snowflake ids: milliseconds since 2023 (41 bits) | shard (10) | sequence (12)
+--
+
+CREATE FUNCTION snowflake_nextval(shard int)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake_nextval'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake_nextval(int) IS
+'next snowflake id of a shard (0 to 1023), greater than all it issued before on this server';
+
+CREATE FUNCTION snowflake_nextval()
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake_nextval_configured'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake_nextval() IS
+'next snowflake id of the shard in seqid.shard_id';
+
+CREATE FUNCTION snowflake_nextvals(shard int, count int)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'snowflake_nextvals'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake_nextvals(int, int) IS
+'next count snowflake ids of a shard, in ascending order';
+
+CREATE FUNCTION snowflake_nextblock(shard int, count int)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake_nextblock'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake_nextblock(int, int) IS
+'first of count (1 to 4096) consecutive snowflake ids of a shard, all reserved for the caller';
+
+-- Restricted, as it is the leader that knows what its session got.
+CREATE FUNCTION snowflake_currval()
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake_currval'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION snowflake_currval() IS
+'snowflake id that this session got last';
+
+CREATE FUNCTION snowflake_timestamp(id bigint)
+RETURNS timestamptz
+AS 'MODULE_PATHNAME', 'snowflake_timestamp'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake_timestamp(bigint) IS
+'time of a snowflake id, to the millisecond';
+
+CREATE FUNCTION snowflake_shard(id bigint)
+RETURNS int
+AS 'MODULE_PATHNAME', 'snowflake_shard'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake_shard(bigint) IS
+'shard of a snowflake id, 0 to 1023';
+
+CREATE FUNCTION snowflake_sequence(id bigint)
+RETURNS int
+AS 'MODULE_PATHNAME', 'snowflake_sequence'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake_sequence(bigint) IS
+'number of a snowflake id within its millisecond and shard, 0 to 4095';
+
+CREATE FUNCTION snowflake_parts(id bigint,
+	OUT created_at timestamptz, OUT shard int, OUT sequence int)
+RETURNS record
+AS 'MODULE_PATHNAME', 'snowflake_parts'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake_parts(bigint) IS
+'time, shard and sequence of a snowflake id';
+
+CREATE FUNCTION snowflake_make(created_at timestamptz, shard int, sequence int)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake_make'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake_make(timestamptz, int, int) IS
+'snowflake id with the given time (from 2023 to 2092), shard and sequence';
+
+CREATE FUNCTION snowflake_first(created_at timestamptz)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake_first'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake_first(timestamptz) IS
+'smallest snowflake id of a millisecond, over all shards';
+
+CREATE FUNCTION snowflake_last(created_at timestamptz)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake_last'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake_last(timestamptz) IS
+'largest snowflake id of a millisecond, over all shards';
+
+--
+-- COMBs: UUIDs of version 7 that increase over all backends
+--
+
+CREATE FUNCTION comb_uuid()
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'comb_uuid'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION comb_uuid() IS
+'next COMB, a UUID of version 7 greater than all drawn before on this server';
+
+CREATE FUNCTION comb_uuids(count int)
+RETURNS SETOF uuid
+AS 'MODULE_PATHNAME', 'comb_uuids'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION comb_uuids(int) IS
+'next count COMBs, in ascending order';
+
+CREATE FUNCTION comb_uuid_at(created_at timestamptz)
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'comb_uuid_at'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION comb_uuid_at(timestamptz) IS
+'COMB with the given time (from 1970 to 10889), random elsewhere';
+
+CREATE FUNCTION comb_uuid_timestamp(id uuid)
+RETURNS timestamptz
+AS 'MODULE_PATHNAME', 'comb_uuid_timestamp'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION comb_uuid_timestamp(uuid) IS
+'time of a COMB, to the microsecond';
+
+CREATE FUNCTION comb_uuid_first(created_at timestamptz)
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'comb_uuid_first'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION comb_uuid_first(timestamptz) IS
+'smallest COMB of a microsecond';
+
+CREATE FUNCTION comb_uuid_last(created_at timestamptz)
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'comb_uuid_last'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION comb_uuid_last(timestamptz) IS
+'largest COMB of a microsecond';
+
+CREATE FUNCTION comb_uuid_is_valid(id uuid)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'comb_uuid_is_valid'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION comb_uuid_is_valid(uuid) IS
+'whether a UUID is of version 7 and variant 10';
+
+-- Volatile, as it compares with the clock.
+CREATE FUNCTION comb_uuid_validate(id uuid)
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'comb_uuid_validate'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION comb_uuid_validate(uuid) IS
+'the argument, or an error unless it is a COMB that is not from the future';
+
+CREATE FUNCTION comb_uuid_to_mssql(id uuid)
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'comb_uuid_to_mssql'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION comb_uuid_to_mssql(uuid) IS
+'UUID that SQL Server sorts as PostgreSQL sorts the argument';
+
+CREATE FUNCTION comb_uuid_from_mssql(id uuid)
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'comb_uuid_from_mssql'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION comb_uuid_from_mssql(uuid) IS
+'inverse of comb_uuid_to_mssql';
+
+--
+-- Sequential UUIDs: a block that wraps around, and random bits of version 4
+--
+
+-- Unsafe, as nextval() is: a parallel worker cannot advance a sequence.
+CREATE FUNCTION uuid_sequence_nextval(sequence regclass,
+	block_size int DEFAULT 65536, block_count int DEFAULT 65536)
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'uuid_sequence_nextval'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION uuid_sequence_nextval(regclass, int, int) IS
+'random UUID whose prefix is the block of the sequence''s next value';
+
+CREATE FUNCTION uuid_time_nextval(
+	interval_length int DEFAULT 60, interval_count int DEFAULT 65536)
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'uuid_time_nextval'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uuid_time_nextval(int, int) IS
+'random UUID whose prefix is the block of the current interval, in seconds';

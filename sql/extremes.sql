@@ -1,0 +1,56 @@
+--
+-- No call, with any argument, takes down or hangs a backend
+--
+-- Every function of the extension is called with every combination of the
+-- extremes of its arguments' types.  Each call must end with a result or with
+-- an error that the reference names.
+--
+CREATE SEQUENCE extremes_seq MINVALUE -9223372036854775808;
+CREATE TABLE extremes (type regtype, value text);
+INSERT INTO extremes VALUES
+	('int', NULL), ('int', '-2147483648'), ('int', '-1'), ('int', '0'), ('int', '1'),
+	('int', '1023'), ('int', '1024'), ('int', '4096'), ('int', '4097'),
+	('int', '16777217'), ('int', '1073741825'), ('int', '2147483647'),
+	('bigint', NULL), ('bigint', '-9223372036854775808'), ('bigint', '-1'), ('bigint', '0'),
+	('bigint', '9223372036854775807'),
+	('timestamptz', NULL), ('timestamptz', '-infinity'), ('timestamptz', 'infinity'),
+	('timestamptz', '4714-11-24 00:00:00+00 BC'), ('timestamptz', '1969-12-31 23:59:59.999999+00'),
+	('timestamptz', '1970-01-01 00:00:00+00'), ('timestamptz', '2023-01-01 00:00:00+00'),
+	('timestamptz', '2092-09-06 15:47:35.551999+00'), ('timestamptz', '2092-09-06 15:47:35.552+00'),
+	('timestamptz', '10889-08-02 05:31:50.655999+00'), ('timestamptz', '10889-08-02 05:31:50.656+00'),
+	('timestamptz', '294276-12-31 23:59:59.999999+00'),
+	('uuid', NULL), ('uuid', '00000000-0000-0000-0000-000000000000'),
+	('uuid', '00000000-0000-7000-8000-000000000000'), ('uuid', 'ffffffff-ffff-7fff-bfff-ffffffffffff'),
+	('uuid', 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
+	('regclass', NULL), ('regclass', 'extremes_seq'), ('regclass', 'extremes'), ('regclass', 'pg_class');
+
+CREATE TABLE extreme_calls AS
+WITH RECURSIVE functions AS (
+	SELECT p.oid, p.proname, p.proargtypes::oid[] AS types, p.pronargs
+	  FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
+	 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+	   AND d.classid = 'pg_proc'::regclass
+	   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'seqid')
+), calls AS (
+	SELECT oid, proname, types, pronargs, 0 AS n, ''::text AS arguments FROM functions
+	 UNION ALL
+	SELECT oid, proname, types, pronargs, n + 1,
+	       concat_ws(', ', nullif(arguments, ''), format('%L::%s', value, type))
+	  FROM calls JOIN extremes ON type = types[n] AND n < pronargs
+)
+-- LIMIT, as the largest counts would take hours to fetch
+SELECT proname AS function, format('SELECT %I(%s) LIMIT 3', proname, arguments) AS call, NULL::text AS outcome
+  FROM calls WHERE n = pronargs;
+
+UPDATE extreme_calls SET outcome = left(error_of(call), 5);
+
+-- internal errors (XX000), crashes and unknown codes would show here; 42809 is
+-- the server's for a relation that is no sequence
+SELECT function, count(*) AS calls,
+       count(*) FILTER (WHERE outcome NOT IN ('no er', '22023', '22003', '55000', '42809')) AS unexpected
+  FROM extreme_calls GROUP BY function ORDER BY function COLLATE "C";
+SELECT call, outcome FROM extreme_calls
+ WHERE outcome NOT IN ('no er', '22023', '22003', '55000', '42809') ORDER BY call COLLATE "C" LIMIT 10;
+
+DROP TABLE extreme_calls, extremes;
+DROP SEQUENCE extremes_seq;

@@ -1,0 +1,46 @@
+--
+-- The extension installs, and every object says what it is.
+--
+CREATE EXTENSION seqid;
+CREATE EXTENSION pgstattuple;
+
+-- Names, results and labels are the interface; a codec must be immutable.
+SELECT p.oid::regprocedure AS function,
+       pg_get_function_result(p.oid) AS returns,
+       p.provolatile AS volatile, p.proisstrict AS strict, p.proparallel AS parallel
+  FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
+ WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+   AND d.classid = 'pg_proc'::regclass
+   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'seqid')
+ ORDER BY p.oid::regprocedure::text COLLATE "C";
+
+-- no object without a comment
+SELECT pg_describe_object(d.classid, d.objid, 0)
+  FROM pg_depend d
+ WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'seqid')
+   AND obj_description(d.objid, d.classid::regclass::name) IS NULL;
+
+-- the settings
+SELECT name, setting, unit, min_val, max_val, context, boot_val
+  FROM pg_settings WHERE name LIKE 'seqid.%' ORDER BY name COLLATE "C";
+
+-- What the tests that follow use to show an error: its code and all its parts.
+CREATE FUNCTION error_of(statement text) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	message text;
+	detail text;
+	hint text;
+BEGIN
+	EXECUTE statement;
+	RETURN 'no error';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT,
+		detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+	RETURN concat_ws(E'\n', SQLSTATE || ': ' || message,
+					 nullif(detail, ''), nullif(hint, ''));
+END
+$$;
+SELECT error_of('SELECT 1');
+SELECT error_of('SELECT 1/0');

@@ -1,0 +1,54 @@
+--
+-- Who may install the extension, call it, and change its settings
+--
+CREATE ROLE regress_seqid_owner;
+CREATE ROLE regress_seqid_user;
+SELECT format('GRANT CREATE ON DATABASE %I TO regress_seqid_owner', current_database()) \gexec
+
+-- trusted: a role that may create objects in the database may install it
+DROP EXTENSION seqid;
+SET ROLE regress_seqid_user;
+SELECT left(error_of('CREATE EXTENSION seqid'), 5) AS ordinary_role;
+SET ROLE regress_seqid_owner;
+CREATE EXTENSION seqid;
+RESET ROLE;
+SELECT extowner::regrole FROM pg_extension WHERE extname = 'seqid';
+
+-- anybody may draw keys
+SET ROLE regress_seqid_user;
+SELECT snowflake_nextval(5) > 0 AS snowflake, comb_uuid_is_valid(comb_uuid()) AS comb,
+       length(uuid_time_nextval()::text) AS uuid;
+-- but not with a sequence that is another's
+RESET ROLE;
+CREATE SEQUENCE privileges_seq;
+SET ROLE regress_seqid_user;
+SELECT error_of($$SELECT uuid_sequence_nextval('privileges_seq')$$);
+RESET ROLE;
+GRANT USAGE ON SEQUENCE privileges_seq TO regress_seqid_user;
+SET ROLE regress_seqid_user;
+SELECT length(uuid_sequence_nextval('privileges_seq')::text) AS granted;
+
+-- the settings are the superuser's
+SELECT error_of('SET seqid.shard_id = 5');
+SELECT error_of($$SET seqid.max_clock_regression = '1h'$$);
+RESET ROLE;
+-- who may set them for a database, or for a role in particular; that holds for
+-- new sessions
+ALTER ROLE regress_seqid_user LOGIN;
+ALTER ROLE regress_seqid_user SET seqid.shard_id = 77;
+SELECT format('ALTER DATABASE %I SET seqid.shard_id = 78', current_database()) \gexec
+SELECT current_user AS superuser \gset
+\c
+SELECT snowflake_shard(snowflake_nextval()) AS of_the_database;
+\c - regress_seqid_user
+SELECT snowflake_shard(snowflake_nextval()) AS of_the_role;
+SELECT error_of('RESET seqid.shard_id');
+\c - :superuser
+SELECT format('ALTER DATABASE %I RESET seqid.shard_id', current_database()) \gexec
+
+DROP EXTENSION seqid;
+CREATE EXTENSION seqid;
+DROP SEQUENCE privileges_seq;
+SELECT format('REVOKE CREATE ON DATABASE %I FROM regress_seqid_owner', current_database()) \gexec
+DROP ROLE regress_seqid_owner;
+DROP ROLE regress_seqid_user;

@@ -1,0 +1,146 @@
+/*
+ * comb.c
+ *	  Issues COMBs: UUIDs that increase over all backends of the server.
+ *
+ * One word in shared memory holds the last tick (see comb_layout.h) that was
+ * handed out.  The next is the clock's, or that one plus 1 if the clock is
+ * not beyond it; whoever moves the word owns the ticks it passed.  So no two
+ * COMBs of a server's life share a tick, and their order is that in which
+ * they were drawn; the random bits behind the tick make them unique beyond
+ * that: over restarts, standbys and other servers.
+ *
+ * A clock that was set back costs nothing but accuracy: COMBs go on from the
+ * last one.  Nothing is logged, so they may be drawn on a standby too.
+ */
+#include "postgres.h"
+
+#include "comb_layout.h"
+#include "entropy.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "shared_state.h"
+#include "utils/timestamp.h"
+#include "wall_clock.h"
+
+/*
+ * How many ticks comb_uuids() reserves at a time.  They are handed out while
+ * other backends already draw later ones, so this must not be long: 16 us.
+ */
+#define COMB_RUN_TICKS 256
+
+StaticAssertDecl(COMB_NS_PER_MS == NS_PER_MS && COMB_US_PER_MS == US_PER_MS,
+				 "the layout and the clock must agree on what a millisecond is");
+
+/* What is left of the COMBs that a call of comb_uuids() asked for. */
+typedef struct CombRun
+{
+	int			wanted;			/* not yet reserved */
+	int			reserved;		/* reserved, but not yet returned */
+	int64		next_tick;		/* the first of these */
+} CombRun;
+
+/* Before 1970 there are no ticks; the clock then counts as 0. */
+static inline int64
+clock_tick(void)
+{
+	WallTime	now = wall_clock_read();
+
+	if (unlikely(now.unix_ms < 0))
+		return 0;
+	return comb_tick_of_ns(Min(now.unix_ms, COMB_MAX_UNIX_MS), now.ns);
+}
+
+/*
+ * Reserves count consecutive ticks and returns the first.  Never waits and
+ * takes no lock; a lost exchange means that another backend got its ticks.
+ */
+static inline int64
+reserve_comb_ticks(int count)
+{
+	pg_atomic_uint64 *word = &seqid_shared_state()->comb_tick;
+	uint64		last = pg_atomic_read_u64(word);
+	int64		first;
+
+	do
+	{
+		first = Max((int64) last + 1, clock_tick());
+		if (unlikely(first > COMB_MAX_TICK - count))
+			ereport(ERROR,
+					(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+					 errmsg("time of COMB UUIDs is used up"),
+					 errdetail("The 48 bits of time end in the year 10889.")));
+	} while (unlikely(!pg_atomic_compare_exchange_u64(word, &last,
+													  (uint64) (first + count - 1))));
+
+	return first;
+}
+
+static inline pg_uuid_t *
+comb_at_tick(int64 tick)
+{
+	uint64		random;
+
+	seqid_random_bytes(&random, sizeof(random));
+	return uuid_from_halves(comb_compose(tick, random));
+}
+
+/*
+ * comb_uuid() returns uuid
+ *	  A COMB greater than all that any backend drew before.  2200H when the
+ *	  time of the format is over.
+ */
+PG_FUNCTION_INFO_V1(comb_uuid);
+Datum
+comb_uuid(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_UUID_P(comb_at_tick(reserve_comb_ticks(1)));
+}
+
+/*
+ * comb_uuids(count int) returns setof uuid
+ *	  The next count COMBs in ascending order, none for 0.  22023 for a
+ *	  negative count.
+ */
+PG_FUNCTION_INFO_V1(comb_uuids);
+Datum
+comb_uuids(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *funcctx;
+	CombRun    *run;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		int32		count = PG_GETARG_INT32(0);
+
+		if (count < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("count %d is out of range", count),
+					 errdetail("A count must not be negative.")));
+
+		funcctx = SRF_FIRSTCALL_INIT();
+		run = MemoryContextAllocZero(funcctx->multi_call_memory_ctx,
+									 sizeof(CombRun));
+		run->wanted = count;
+		funcctx->user_fctx = run;
+	}
+
+	funcctx = SRF_PERCALL_SETUP();
+	run = funcctx->user_fctx;
+
+	if (run->reserved == 0)
+	{
+		if (run->wanted == 0)
+			SRF_RETURN_DONE(funcctx);
+
+		CHECK_FOR_INTERRUPTS();
+		run->reserved = Min(run->wanted, COMB_RUN_TICKS);
+		run->next_tick = reserve_comb_ticks(run->reserved);
+		run->wanted -= run->reserved;
+	}
+
+	run->reserved--;
+	SRF_RETURN_NEXT(funcctx, UUIDPGetDatum(comb_at_tick(run->next_tick++)));
+}

@@ -1,0 +1,143 @@
+/*
+ * compat.h
+ *	  What differs between PostgreSQL 13 and 18.
+ *
+ * Every test of PG_VERSION_NUM in seqid is in this file.  The rest of the
+ * source calls what is defined here and does not know which server it is
+ * compiled for.
+ */
+#ifndef SEQID_COMPAT_H
+#define SEQID_COMPAT_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/guc.h"
+
+#if PG_VERSION_NUM < 130000 || PG_VERSION_NUM >= 190000
+#error "seqid supports PostgreSQL 13 to 18"
+#endif
+
+#if PG_VERSION_NUM >= 170000
+#include "storage/dsm_registry.h"
+#endif
+
+/* From 18 on a module can tell its name and version. */
+#ifdef PG_MODULE_MAGIC_EXT
+#define SEQID_MODULE_MAGIC(name, version) \
+	PG_MODULE_MAGIC_EXT(.name = (name), .version = (version))
+#else
+#define SEQID_MODULE_MAGIC(name, version) PG_MODULE_MAGIC
+#endif
+
+/* Refuses settings of our prefix that do not exist; before 15 it warns. */
+static inline void
+compat_reserve_guc_prefix(const char *prefix)
+{
+#if PG_VERSION_NUM >= 150000
+	MarkGUCPrefixReserved(prefix);
+#else
+	EmitWarningsOnPlaceholders(prefix);
+#endif
+}
+
+/*
+ * Shared memory.
+ *
+ * From 17 on the server hands out named segments of dynamic shared memory on
+ * demand, so nothing has to be reserved while it starts.  Before, a module
+ * that is preloaded asks for its share, and one that is not takes a small
+ * piece of the slack the server keeps for such callers.
+ */
+#if PG_VERSION_NUM >= 170000
+
+#define COMPAT_SEGMENT_HINT \
+	"Free some space in /dev/shm, or raise \"min_dynamic_shared_memory\" and restart the server."
+
+static inline void
+compat_reserve_segment(Size size pg_attribute_unused(),
+					   void (*startup) (void) pg_attribute_unused())
+{
+}
+
+/* Returns the segment of that name; the first caller creates and fills it. */
+static inline void *
+compat_attach_segment(const char *name, Size size, void (*init) (void *))
+{
+	bool		found;
+
+	return GetNamedDSMSegment(name, size, init, &found);
+}
+
+#else
+
+#define COMPAT_SEGMENT_HINT \
+	"Add seqid to \"shared_preload_libraries\" and restart the server."
+
+static Size compat_segment_size;
+static void (*compat_segment_startup) (void);
+static shmem_startup_hook_type compat_prev_shmem_startup_hook;
+#if PG_VERSION_NUM >= 150000
+static shmem_request_hook_type compat_prev_shmem_request_hook;
+
+static inline void
+compat_shmem_request(void)
+{
+	if (compat_prev_shmem_request_hook)
+		compat_prev_shmem_request_hook();
+	RequestAddinShmemSpace(compat_segment_size);
+}
+#endif
+
+static inline void
+compat_shmem_startup(void)
+{
+	if (compat_prev_shmem_startup_hook)
+		compat_prev_shmem_startup_hook();
+	compat_segment_startup();
+}
+
+/*
+ * To be called from _PG_init while shared_preload_libraries is processed.
+ * startup is called when shared memory has been created, and must attach, so
+ * that nobody else can take the reserved room.
+ */
+static inline void
+compat_reserve_segment(Size size, void (*startup) (void))
+{
+	compat_segment_size = size;
+	compat_segment_startup = startup;
+#if PG_VERSION_NUM >= 150000
+	compat_prev_shmem_request_hook = shmem_request_hook;
+	shmem_request_hook = compat_shmem_request;
+#else
+	RequestAddinShmemSpace(size);
+#endif
+	compat_prev_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = compat_shmem_startup;
+}
+
+/* Returns the segment of that name; the first caller creates and fills it. */
+static inline void *
+compat_attach_segment(const char *name, Size size, void (*init) (void *))
+{
+	void	   *segment;
+	bool		found;
+
+	/* Nobody may see the segment before it is filled. */
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	segment = ShmemInitStruct(name, size, &found);
+	if (!found)
+		init(segment);
+	LWLockRelease(AddinShmemInitLock);
+
+	return segment;
+}
+
+#endif
+
+#endif							/* SEQID_COMPAT_H */

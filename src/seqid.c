@@ -1,0 +1,21 @@
+/*
+ * seqid.c
+ *	  Makes seqid a module of PostgreSQL.
+ */
+#include "postgres.h"
+
+#include "compat.h"
+#include "guc.h"
+#include "shared_state.h"
+
+SEQID_MODULE_MAGIC("seqid", "1.0");
+
+void		_PG_init(void);
+
+void
+_PG_init(void)
+{
+	seqid_define_settings();
+	compat_reserve_guc_prefix("seqid");
+	seqid_reserve_shared_state();
+}

@@ -1,0 +1,180 @@
+/*
+ * shard_clock.c
+ *	  Hands out the ticks of a shard, none of them twice.
+ *
+ * A shard's word in shared memory is the last tick that was reserved for it.
+ * Whoever moves it forward by compare-and-exchange owns the ticks that it
+ * passed; that alone makes them unique, whatever the clock does.  The clock
+ * only decides how far it moves, and for that there are two more invariants:
+ *
+ * 1. While the clock runs forward, no word is more than one millisecond ahead
+ *	  of it, and no tick is handed out before its millisecond has come.
+ *
+ * 2. When the clock was set back, words are ahead of it and go on from where
+ *	  they are, but at the pace of the clock: how far they are ahead does not
+ *	  grow.  So a regression that was ridden out once stays within the limit.
+ *
+ * Order of memory accesses: wherever it matters how far a word is ahead, the
+ * clock is read after the word.  A clock that was read before may be older
+ * than the word's last step, and would show a regression that never was.
+ */
+#include "postgres.h"
+
+#include "guc.h"
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "shard_clock.h"
+#include "shared_state.h"
+#include "wall_clock.h"
+
+/* Milliseconds since the layout's epoch; negative before it. */
+static inline int64
+layout_clock_ms(const SnowflakeLayout *layout)
+{
+	return wall_clock_read_ms() - layout->epoch_unix_ms;
+}
+
+/*
+ * The first tick that a run of at_least may start with: not before the clock,
+ * after the last tick, and in a millisecond with enough room.
+ */
+static inline int64
+next_run(const SnowflakeLayout *layout, int64 last, int64 clock_ms,
+		 int at_least)
+{
+	int64		first = Max(last + 1, snowflake_first_tick(layout, clock_ms));
+
+	if (unlikely(snowflake_tick_room(layout, first) < at_least))
+		first = snowflake_first_tick(layout, snowflake_tick_ms(layout, first) + 1);
+	return first;
+}
+
+/* Moves the word from last past the run; false if another backend was first. */
+static inline bool
+claim_run(const SnowflakeLayout *layout, pg_atomic_uint64 *word, uint64 *last,
+		  int64 first, int at_most, int *reserved)
+{
+	*reserved = (int) Min((int64) at_most, snowflake_tick_room(layout, first));
+	return pg_atomic_compare_exchange_u64(word, last,
+										  (uint64) (first + *reserved - 1));
+}
+
+static void
+check_clock_in_range(const SnowflakeLayout *layout, int64 clock_ms,
+					 int64 first_ms)
+{
+	if (clock_ms < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("clock is before the epoch of snowflake ids"),
+				 errdetail("The clock is %lld ms before 2023-01-01 00:00:00 UTC.",
+						   (long long) -clock_ms),
+				 errhint("Set the server's clock.")));
+
+	if (Max(clock_ms, first_ms) > snowflake_max_ms(layout))
+		ereport(ERROR,
+				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+				 errmsg("time of snowflake ids is used up"),
+				 errdetail("The %d bits of time end at 2092-09-06 15:47:35.551 UTC.",
+						   layout->time_bits)));
+}
+
+static void
+check_regression(int shard, int64 ahead_ms)
+{
+	if (ahead_ms > seqid_max_clock_regression_ms)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("clock is %lld ms behind the last id of shard %d",
+						(long long) ahead_ms, shard),
+				 errdetail("An id may be at most %d ms ahead of the clock.",
+						   seqid_max_clock_regression_ms),
+				 errhint("Correct the clock, wait until it has caught up, or raise \"seqid.max_clock_regression\".")));
+}
+
+/*
+ * The rare case: the millisecond is used up, the clock was set back, or it is
+ * out of the layout's range.
+ */
+static pg_noinline int64
+reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *word,
+					   int shard, int at_least, int at_most, int *reserved)
+{
+	int64		paced_ms = -1;	/* the millisecond that saw the clock tick */
+
+	for (;;)
+	{
+		uint64		last = pg_atomic_read_u64(word);
+		int64		last_ms = snowflake_tick_ms(layout, (int64) last);
+		int64		clock_ms;
+		int64		first;
+		int64		first_ms;
+		int64		ahead_ms;
+
+		/* The clock must not be older than the word; see above. */
+		pg_read_barrier();
+		clock_ms = layout_clock_ms(layout);
+
+		first = next_run(layout, (int64) last, clock_ms, at_least);
+		first_ms = snowflake_tick_ms(layout, first);
+		ahead_ms = first_ms - clock_ms;
+
+		check_clock_in_range(layout, clock_ms, first_ms);
+
+		if (ahead_ms > 1)
+		{
+			/*
+			 * Leaving the word's millisecond this far ahead of the clock.
+			 * Either a whole millisecond has been claimed ahead already, and
+			 * we are too many; or the clock was set back.  In both cases the
+			 * clock must tick between one such step and the next, or the word
+			 * would run away from it: a step to some millisecond is taken at
+			 * clock time t, the next one by a backend that saw that
+			 * millisecond, at t or later, and then saw the clock tick.
+			 */
+			if (first_ms != last_ms && paced_ms != last_ms)
+			{
+				seqid_wait_for_tick(clock_ms + layout->epoch_unix_ms);
+				paced_ms = last_ms;
+				continue;
+			}
+			check_regression(shard, ahead_ms);
+		}
+
+		if (!claim_run(layout, word, &last, first, at_most, reserved))
+			continue;
+
+		/*
+		 * The millisecond after this one, claimed early: this is what lets a
+		 * large block have its turn among many small callers.  It may be used
+		 * when it has come.  If the wait is cancelled, the ticks are lost,
+		 * which is only a gap.
+		 */
+		if (ahead_ms == 1)
+			seqid_wait_for_tick(clock_ms + layout->epoch_unix_ms);
+		return first;
+	}
+}
+
+int64
+seqid_reserve_ticks(const SnowflakeLayout *layout, int shard,
+					int at_least, int at_most, int *reserved)
+{
+	pg_atomic_uint64 *word = seqid_shard_tick(seqid_shared_state(), shard);
+	uint64		last = pg_atomic_read_u64(word);
+
+	for (;;)
+	{
+		int64		clock_ms = layout_clock_ms(layout);
+		int64		first = next_run(layout, (int64) last, clock_ms, at_least);
+
+		/* One comparison for both ends of the layout's time. */
+		if (unlikely(snowflake_tick_ms(layout, first) != clock_ms ||
+					 (uint64) clock_ms > (uint64) snowflake_max_ms(layout)))
+			return reserve_ahead_of_clock(layout, word, shard,
+										  at_least, at_most, reserved);
+
+		if (likely(claim_run(layout, word, &last, first, at_most, reserved)))
+			return first;
+	}
+}

@@ -1,0 +1,29 @@
+/*
+ * shard_clock.h
+ *	  Hands out the ticks of a shard, none of them twice.
+ */
+#ifndef SEQID_SHARD_CLOCK_H
+#define SEQID_SHARD_CLOCK_H
+
+#include "postgres.h"
+
+#include "snowflake_layout.h"
+
+/*
+ * Reserves a run of consecutive ticks, all of one millisecond, and returns
+ * the first; *reserved is how many the caller may use, at least at_least and
+ * at most at_most.  Every tick is greater than all that any backend reserved
+ * for that shard before.
+ *
+ * 0 <= shard < SHARED_STATE_SHARDS, 1 <= at_least <= at_most, and at_least is
+ * no more than a millisecond holds.
+ *
+ * Takes no lock.  May wait, interruptibly, for a millisecond or two when the
+ * current one is used up.  Raises object_not_in_prerequisite_state when the
+ * clock is too far behind the shard's last tick or before the epoch,
+ * sequence_generator_limit_exceeded when the layout's time is over.
+ */
+extern int64 seqid_reserve_ticks(const SnowflakeLayout *layout, int shard,
+								 int at_least, int at_most, int *reserved);
+
+#endif							/* SEQID_SHARD_CLOCK_H */

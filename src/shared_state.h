@@ -1,0 +1,76 @@
+/*
+ * shared_state.h
+ *	  What the generators of all backends agree on.
+ *
+ * One struct in shared memory, alive as long as the server: a restart, and
+ * the crash of any backend, start it anew with zeros.  It holds nothing but
+ * atomics that only ever increase, and no lock protects it.
+ */
+#ifndef SEQID_SHARED_STATE_H
+#define SEQID_SHARED_STATE_H
+
+#include "postgres.h"
+
+#include "port/atomics.h"
+
+#define SHARED_STATE_SHARDS		1024
+#define SHARED_STATE_LINE_SIZE	64
+#define SHARED_STATE_LINE_WORDS (SHARED_STATE_LINE_SIZE / sizeof(pg_atomic_uint64))
+#define SHARED_STATE_LINES		(SHARED_STATE_SHARDS / SHARED_STATE_LINE_WORDS)
+
+typedef struct SharedState
+{
+	/*
+	 * The last COMB tick handed out, 0 for none.  Lock-free; only ever
+	 * increases.  Every backend that draws COMBs writes this line, so nothing
+	 * else lives on it.
+	 */
+	pg_atomic_uint64 comb_tick;
+	char		comb_padding[SHARED_STATE_LINE_SIZE - sizeof(pg_atomic_uint64)];
+
+	/*
+	 * The last snowflake tick (see snowflake_layout.h) each shard handed out,
+	 * 0 for none.  Lock-free; only ever increases.  Find a shard's word with
+	 * seqid_shard_tick().
+	 */
+	pg_atomic_uint64 shard_ticks[SHARED_STATE_SHARDS];
+} SharedState;
+
+/* Use seqid_shared_state(); NULL until this process has attached. */
+extern SharedState *seqid_attached_state;
+
+/* Called from _PG_init: sees to it that there will be room. */
+extern void seqid_reserve_shared_state(void);
+
+/*
+ * Maps the state into this process, creating it if this is the server's first
+ * use of seqid.  Takes a lock.  Raises insufficient_resources errors when
+ * there is no room.
+ */
+extern SharedState *seqid_attach_shared_state(void);
+
+static inline SharedState *
+seqid_shared_state(void)
+{
+	if (likely(seqid_attached_state != NULL))
+		return seqid_attached_state;
+	return seqid_attach_shared_state();
+}
+
+/*
+ * The word of a shard, 0 <= shard < SHARED_STATE_SHARDS.
+ *
+ * People number their shards 0, 1, 2, ...: the words of neighbours are placed
+ * a line apart, so that shards 0 to 127 never write the same cache line, and
+ * the array still is 8 kB instead of 64 kB.
+ */
+static inline pg_atomic_uint64 *
+seqid_shard_tick(SharedState *state, int shard)
+{
+	uint32		line = (uint32) shard % SHARED_STATE_LINES;
+	uint32		word = (uint32) shard / SHARED_STATE_LINES;
+
+	return &state->shard_ticks[line * SHARED_STATE_LINE_WORDS + word];
+}
+
+#endif							/* SEQID_SHARED_STATE_H */

@@ -1,0 +1,196 @@
+/*
+ * snowflake.c
+ *	  Issues snowflake ids.
+ *
+ * What makes an id unique and later than the ones before is the shard's word
+ * in shared memory; see shard_clock.c.  This file turns the ticks reserved
+ * there into ids.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "guc.h"
+#include "miscadmin.h"
+#include "shard_clock.h"
+#include "snowflake_codec.h"
+#include "snowflake_layout.h"
+
+static const SnowflakeLayout *const layout = &snowflake_64;
+
+/* The id this session got last, -1 before the first. */
+static int64 session_last_id = -1;
+
+/* What is left of the ids that a call of snowflake_nextvals() asked for. */
+typedef struct IdRun
+{
+	int			shard;
+	int			wanted;			/* not yet reserved */
+	int			reserved;		/* reserved, but not yet returned */
+	int64		next_tick;		/* the first of these */
+} IdRun;
+
+/*
+ * A standby does not know which ids its primary issues meanwhile.  A
+ * read-only transaction is no obstacle: nothing it could see is changed.
+ */
+static void
+prevent_during_recovery(void)
+{
+	if (unlikely(RecoveryInProgress()))
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("cannot issue snowflake ids during recovery")));
+}
+
+/* The id of a tick, which becomes the one the session got last. */
+static inline int64
+issue_id(int64 tick, int shard)
+{
+	session_last_id = snowflake_tick_id(layout, tick, shard);
+	return session_last_id;
+}
+
+static inline int64
+next_id(int shard)
+{
+	int			reserved;
+
+	prevent_during_recovery();
+	return issue_id(seqid_reserve_ticks(layout, shard, 1, 1, &reserved), shard);
+}
+
+/*
+ * snowflake_nextval(shard int) returns bigint
+ *	  The next id of that shard.  22023 for a shard out of range, 25006 on a
+ *	  standby, 55000 when the clock is too far behind, 2200H when the layout's
+ *	  time is over.
+ */
+PG_FUNCTION_INFO_V1(snowflake_nextval);
+Datum
+snowflake_nextval(PG_FUNCTION_ARGS)
+{
+	int32		shard = PG_GETARG_INT32(0);
+
+	seqid_check_shard(shard);
+	PG_RETURN_INT64(next_id(shard));
+}
+
+/*
+ * snowflake_nextval() returns bigint
+ *	  The next id of the shard in seqid.shard_id.  55000 while that is unset;
+ *	  other errors as above.
+ */
+PG_FUNCTION_INFO_V1(snowflake_nextval_configured);
+Datum
+snowflake_nextval_configured(PG_FUNCTION_ARGS)
+{
+	if (seqid_shard_id < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("no shard is set"),
+				 errhint("Set \"seqid.shard_id\" to the number of this server's shard, or pass a shard.")));
+
+	PG_RETURN_INT64(next_id(seqid_shard_id));
+}
+
+/*
+ * snowflake_nextvals(shard int, count int) returns setof bigint
+ *	  count ids in ascending order, none for 0.  Reserved in runs of up to a
+ *	  millisecond's worth, as they are fetched.  22023 for a negative count;
+ *	  other errors as snowflake_nextval.
+ */
+PG_FUNCTION_INFO_V1(snowflake_nextvals);
+Datum
+snowflake_nextvals(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *funcctx;
+	IdRun	   *run;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		int32		shard = PG_GETARG_INT32(0);
+		int32		count = PG_GETARG_INT32(1);
+
+		seqid_check_shard(shard);
+		if (count < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("count %d is out of range", count),
+					 errdetail("A count must not be negative.")));
+		prevent_during_recovery();
+
+		funcctx = SRF_FIRSTCALL_INIT();
+		run = MemoryContextAllocZero(funcctx->multi_call_memory_ctx,
+									 sizeof(IdRun));
+		run->shard = shard;
+		run->wanted = count;
+		funcctx->user_fctx = run;
+	}
+
+	funcctx = SRF_PERCALL_SETUP();
+	run = funcctx->user_fctx;
+
+	if (run->reserved == 0)
+	{
+		if (run->wanted == 0)
+			SRF_RETURN_DONE(funcctx);
+
+		run->next_tick = seqid_reserve_ticks(layout, run->shard, 1, run->wanted,
+											 &run->reserved);
+		run->wanted -= run->reserved;
+		CHECK_FOR_INTERRUPTS();
+	}
+
+	run->reserved--;
+	SRF_RETURN_NEXT(funcctx, Int64GetDatum(issue_id(run->next_tick++,
+													run->shard)));
+}
+
+/*
+ * snowflake_nextblock(shard int, count int) returns bigint
+ *	  The first of count consecutive ids, all of one millisecond of that shard
+ *	  and all the caller's.  22023 unless count is between 1 and 4096; other
+ *	  errors as snowflake_nextval.
+ */
+PG_FUNCTION_INFO_V1(snowflake_nextblock);
+Datum
+snowflake_nextblock(PG_FUNCTION_ARGS)
+{
+	int32		shard = PG_GETARG_INT32(0);
+	int32		count = PG_GETARG_INT32(1);
+	int			max_count = (int) snowflake_max_sequence(layout) + 1;
+	int			reserved;
+	int64		first;
+
+	seqid_check_shard(shard);
+	if (count < 1 || count > max_count)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("block size %d is out of range", count),
+				 errdetail("A block must have between 1 and %d ids.", max_count)));
+	prevent_during_recovery();
+
+	first = seqid_reserve_ticks(layout, shard, count, count, &reserved);
+
+	/* The whole block was given to the session: its last id is the block's. */
+	(void) issue_id(first + count - 1, shard);
+	PG_RETURN_INT64(snowflake_tick_id(layout, first, shard));
+}
+
+/*
+ * snowflake_currval() returns bigint
+ *	  The id this session got last, from any shard.  55000 before the first.
+ */
+PG_FUNCTION_INFO_V1(snowflake_currval);
+Datum
+snowflake_currval(PG_FUNCTION_ARGS)
+{
+	if (session_last_id < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("no snowflake id has been issued in this session yet")));
+
+	PG_RETURN_INT64(session_last_id);
+}

@@ -1,0 +1,49 @@
+/*
+ * wall_clock.h
+ *	  The wall clock, and waiting for it to move on.
+ */
+#ifndef SEQID_WALL_CLOCK_H
+#define SEQID_WALL_CLOCK_H
+
+#include "postgres.h"
+
+#include <time.h>
+
+#define NS_PER_MS	1000000
+#define US_PER_MS	1000
+#define MS_PER_S	1000
+
+typedef struct WallTime
+{
+	int64		unix_ms;		/* whole milliseconds since 1970 */
+	int32		ns;				/* the rest, 0 .. NS_PER_MS - 1 */
+} WallTime;
+
+static inline WallTime
+wall_clock_read(void)
+{
+	struct timespec now;
+	WallTime	result;
+
+	/* Cannot fail: the clock exists and the pointer is good. */
+	(void) clock_gettime(CLOCK_REALTIME, &now);
+
+	result.unix_ms = (int64) now.tv_sec * MS_PER_S + now.tv_nsec / NS_PER_MS;
+	result.ns = now.tv_nsec % NS_PER_MS;
+	return result;
+}
+
+static inline int64
+wall_clock_read_ms(void)
+{
+	return wall_clock_read().unix_ms;
+}
+
+/*
+ * Sleeps until the clock no longer shows the millisecond unix_ms: about one
+ * millisecond at most, even if the clock stands still.  Can be cancelled, so
+ * must not be called with a lock held.
+ */
+extern void seqid_wait_for_tick(int64 unix_ms);
+
+#endif							/* SEQID_WALL_CLOCK_H */

@@ -1,0 +1,202 @@
+# The clock of a running server is set back, set forward, and stands still.
+#
+# The server runs under libfaketime and reads its offset from a file that the
+# test changes; SQL cannot set the clock.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use SeqidSession;
+
+my ($library) = glob('/usr/lib/*/faketime/libfaketime.so.1');
+die 'libfaketime is not installed' unless defined $library;
+
+my $clock_file = PostgreSQL::Test::Utils::tempdir . '/clock';
+
+# In the words of libfaketime: '-5s', '+1d', '@2022-01-01 00:00:00' for a clock
+# that goes on from there, the same without @ for one that stands still.
+sub set_clock
+{
+	my ($spec) = @_;
+
+	open my $file, '>', "$clock_file.new" or die $!;
+	print $file "$spec\n";
+	close $file;
+	rename "$clock_file.new", $clock_file or die $!;
+	return;
+}
+
+set_clock('+0s');
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+{
+	local %ENV = (
+		%ENV,
+		LD_PRELOAD => $library,
+		FAKETIME_TIMESTAMP_FILE => $clock_file,
+		FAKETIME_NO_CACHE => 1,
+		FAKETIME_DONT_FAKE_MONOTONIC => 1,
+		DONT_FAKE_MONOTONIC => 1,
+		TZ => 'UTC');
+	$node->start;
+}
+$node->safe_psql('postgres', 'CREATE EXTENSION seqid');
+
+my $session = SeqidSession->new($node);
+$session->query('\set VERBOSITY verbose');
+$session->query("SET timezone = 'UTC'");
+
+# An id of a shard, or the SQLSTATE and message if it is refused.
+sub issue
+{
+	my ($call) = @_;
+	my $id = $session->query("SELECT $call");
+	my $error = $session->errors;
+
+	return $id if $error eq '';
+	$error =~ /^ERROR:  (.*)$/m;
+	return $1;
+}
+
+sub fails_like
+{
+	my ($call, $pattern, $what) = @_;
+
+	like(issue($call), $pattern, $what);
+	return;
+}
+
+# How far an id is ahead of the clock, in milliseconds.
+my $ahead = 'round(extract(epoch FROM snowflake_timestamp(%s) - clock_timestamp()) * 1000)';
+
+#
+# Back by less than the limit: ids go on from the last, and do not run away.
+#
+my $last = issue('snowflake_nextval(5)');
+my $comb = issue('comb_uuid()');
+set_clock('-5s');
+cmp_ok($session->query('SELECT snowflake_nextval(5)'), '>', $last, 'back 5 s: ids go on');
+my $lead = $session->query('SELECT ' . sprintf($ahead, 'snowflake_nextval(5)'));
+cmp_ok($lead, '>', 0, 'back 5 s: ahead of the clock');
+cmp_ok($lead, '<=', 5000, 'back 5 s: by no more than that');
+is( $session->query(
+		'SELECT count(*) FILTER (WHERE id > previous) FROM
+		 (SELECT id, lag(id, 1, 0::bigint) OVER (ORDER BY n) AS previous FROM
+		  (SELECT n, snowflake_nextval(5) AS id FROM generate_series(1, 40000) n) d) c'),
+	'40000',
+	'back 5 s: ten milliseconds of ids, ascending');
+is($session->query('SELECT count(snowflake_nextblock(5, 3000)) FROM generate_series(1, 10)'),
+	'10', 'back 5 s: blocks too');
+cmp_ok($session->query('SELECT ' . sprintf($ahead, 'snowflake_nextval(5)')),
+	'<=', $lead + 2, 'back 5 s: the lead has not grown');
+is($session->errors, '', 'back 5 s: no error');
+cmp_ok(issue('comb_uuid()'), 'gt', $comb, 'back 5 s: combs go on');
+
+# The limit is exact: a lower one refuses what a higher one allows.
+$session->query("SET seqid.max_clock_regression = '1s'");
+fails_like('snowflake_nextval(5)', qr/^55000: clock is \d{4} ms behind the last id of shard 5$/,
+	'back 5 s: refused with a limit of 1 s');
+$session->query('SET seqid.max_clock_regression = 0');
+fails_like('snowflake_nextval(5)', qr/^55000: /, 'back 5 s: refused with a limit of 0');
+like(issue('snowflake_nextval(6)'), qr/^\d+$/, 'back 5 s: a shard without ids is not affected');
+$session->query('RESET seqid.max_clock_regression');
+like(issue('snowflake_nextval(5)'), qr/^\d+$/, 'back 5 s: allowed again');
+
+#
+# Back by more than the limit: refused by every function, and nothing is lost.
+#
+$last = issue('snowflake_nextval(5)');
+$comb = issue('comb_uuid()');
+set_clock('-1h');
+for my $call ('snowflake_nextval(5)', 'snowflake_nextvals(5, 3)',
+	'snowflake_nextblock(5, 1)', 'snowflake_nextblock(5, 4096)')
+{
+	fails_like($call, qr/^55000: clock is 3[56]\d{5} ms behind the last id of shard 5$/,
+		"back 1 h: $call is refused");
+}
+is(issue('snowflake_currval()'), $last, 'back 1 h: currval is as before');
+cmp_ok(issue('comb_uuid()'), 'gt', $comb, 'back 1 h: combs go on');
+fails_like("comb_uuid_validate('" . issue('comb_uuid()') . "')", qr/^22023: .* from the future$/,
+	'back 1 h: and are from the future');
+$session->query("SET seqid.max_clock_regression = '2h'");
+is(issue('snowflake_nextval(5)'), $last + 1, 'back 1 h: the next id if the limit is raised');
+$session->query('RESET seqid.max_clock_regression');
+
+set_clock('+0s');
+cmp_ok(issue('snowflake_nextval(5)'), '>', $last + 1, 'the clock is right again: ids go on');
+cmp_ok($session->query('SELECT ' . sprintf($ahead, 'snowflake_nextval(5)')),
+	'<=', 0, 'the clock is right again: they tell its time');
+
+#
+# A day ahead and back.
+#
+set_clock('+1d');
+my $tomorrow = issue('snowflake_nextval(5)');
+cmp_ok($tomorrow, '>', $last + (86000000 << 22), 'ahead 1 d: ids are of tomorrow');
+set_clock('+0s');
+fails_like('snowflake_nextval(5)', qr/^55000: clock is 8[56]\d{6} ms behind/,
+	'ahead 1 d and back: the shard that issued ids meanwhile is refused');
+cmp_ok(issue('snowflake_nextval(8)'), '<', $tomorrow, 'ahead 1 d and back: others are not');
+set_clock('+1d');
+cmp_ok(issue('snowflake_nextval(5)'), '>', $tomorrow, 'ahead 1 d again: it goes on');
+
+#
+# A clock that stands still hangs nobody: ids go on up to the limit.
+#
+set_clock('2030-01-01 00:00:00');
+is( $session->query(
+		'SELECT count(DISTINCT id) FROM (SELECT snowflake_nextval(20) AS id
+		 FROM generate_series(1, 20000)) d'),
+	'20000',
+	'standing still: ids go on');
+cmp_ok($session->query('SELECT ' . sprintf($ahead, 'snowflake_nextval(20)')),
+	'<=', 5, 'standing still: in as many milliseconds as they need');
+$session->query('SET seqid.max_clock_regression = 0');
+fails_like('snowflake_nextval(20)', qr/^55000: clock is \d ms behind/,
+	'standing still: within the limit');
+$session->query('RESET seqid.max_clock_regression');
+is($session->query('SELECT count(DISTINCT id) FROM comb_uuids(10000) id'),
+	'10000', 'standing still: combs go on');
+
+#
+# Outside the time of the format.
+#
+set_clock('@2022-06-01 00:00:00');
+fails_like('snowflake_nextval(30)', qr/^55000: clock is before the epoch/,
+	'before 2023: refused');
+fails_like('snowflake_nextval(5)', qr/^55000: /, 'before 2023: refused');
+like(issue('comb_uuid()'), qr/^[0-9a-f-]{36}$/, 'before 2023: combs go on');
+
+# The clock stands at the beginning of the last second, 551 ms before the end.
+# Ids go on to the very last, and not further.
+set_clock('2092-09-06 15:47:35');
+$session->query("SET seqid.max_clock_regression = '1d'");
+is( $session->query(
+		'SELECT snowflake_parts(max(first) + 4095), count(*) FROM
+		 (SELECT snowflake_nextblock(31, 4096) AS first FROM generate_series(1, 552)) d'),
+	'("2092-09-06 15:47:35.551+00",31,4095)|552',
+	'the last second: ids go on to the last of all');
+fails_like('snowflake_nextval(31)', qr/^2200H: time of snowflake ids is used up$/,
+	'the last second: and then end');
+like(issue('snowflake_nextval(33)'), qr/^\d+$/, 'the last second: other shards go on');
+$session->query('RESET seqid.max_clock_regression');
+set_clock('@2092-09-06 15:47:36');
+fails_like('snowflake_nextval(31)', qr/^2200H: time of snowflake ids is used up$/,
+	'after the end: refused');
+fails_like('snowflake_nextval(32)', qr/^2200H: /, 'after the end: unused shards too');
+fails_like('snowflake_nextblock(31, 4096)', qr/^2200H: /, 'after the end: blocks too');
+set_clock('@2093-01-01 00:00:00');
+fails_like('snowflake_nextval(31)', qr/^2200H: /, 'years after the end: refused');
+like(issue('comb_uuid()'), qr/^[0-9a-f-]{36}$/, 'years after the end: combs go on');
+set_clock('+0s');
+like(issue('snowflake_nextval(32)'), qr/^\d+$/, 'a refused call changed nothing');
+
+$session->close;
+$node->stop;
+done_testing();

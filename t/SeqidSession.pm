@@ -1,0 +1,83 @@
+# SeqidSession.pm
+#	  A psql that stays connected, so that a test can have several at once.
+#
+# What PostgreSQL::Test offers for this differs between 13 and 18.
+
+package SeqidSession;
+
+use strict;
+use warnings;
+
+use IPC::Run ();
+
+# SeqidSession->new($node, $database): connects, and returns when connected.
+sub new
+{
+	my ($class, $node, $database) = @_;
+	my $self = bless { in => '', out => '', err => '', marks => 0 }, $class;
+
+	$self->{timer} = IPC::Run::timeout(180);
+	$self->{run} = IPC::Run::start(
+		[
+			'psql', '--no-psqlrc', '--quiet', '--no-align', '--tuples-only',
+			'--dbname', $node->connstr($database // 'postgres')
+		],
+		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err},
+		$self->{timer});
+	$self->query('SELECT 1');
+	return $self;
+}
+
+# Sends statements, or a psql command, without waiting for them.
+sub send
+{
+	my ($self, $sql) = @_;
+
+	$self->{mark} = 'end-of-answer-' . ++$self->{marks};
+	$sql .= ';' unless $sql =~ /^\\/;
+	$self->{in} .= "$sql\n\\echo $self->{mark}\n";
+	$self->{run}->pump_nb;
+	return;
+}
+
+# Waits for what was sent, and returns what it printed.
+sub answer
+{
+	my ($self) = @_;
+	my $mark = $self->{mark};
+
+	$self->{run}->pump until $self->{out} =~ /^\Q$mark\E$/m;
+	my ($answer) = $self->{out} =~ /\A(.*?)^\Q$mark\E$/ms;
+	$self->{out} = '';
+	chomp $answer;
+	return $answer;
+}
+
+sub query
+{
+	my ($self, $sql) = @_;
+
+	$self->send($sql);
+	return $self->answer;
+}
+
+# What the session printed as errors since the last call.
+sub errors
+{
+	my ($self) = @_;
+	my $errors = $self->{err};
+
+	$self->{err} = '';
+	return $errors;
+}
+
+sub close
+{
+	my ($self) = @_;
+
+	$self->{in} .= "\\q\n";
+	$self->{run}->finish;
+	return;
+}
+
+1;
