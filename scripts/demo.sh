@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# demo.sh: shows what seqid's keys do to a table, on real rows and at size.
+#
+# usage: scripts/demo.sh [--rows N]     rows for each kind of key, 300000
+#
+# Installs from apt what is missing (as root, or through sudo), builds, starts
+# a server of its own below a temporary directory, and removes all of that when
+# it ends, also on Ctrl-C.  Other servers of the machine are not touched.
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+. "$top/scripts/lib.sh"
+
+usage()
+{
+	say "usage: scripts/demo.sh [--rows N]"
+	exit 2
+}
+
+rows=300000
+while [ $# -gt 0 ]; do
+	case $1 in
+		--rows)
+			[ $# -ge 2 ] || usage
+			rows=$2
+			shift 2 ;;
+		--rows=*)
+			rows=${1#--rows=}
+			shift ;;
+		*) usage ;;
+	esac
+done
+case $rows in
+	'' | *[!0-9]* | 0* | ??????????*) die "--rows needs a number from 1 to 999999999" ;;
+esac
+
+started=no
+clean_up()
+{
+	trap '' INT TERM
+	if [ $started = yes ]; then
+		(cd / && as_user "$bin/pg_ctl" -s -m immediate -D "$work/data" stop) >/dev/null 2>&1 || true
+	fi
+	rm -rf "$work"
+}
+make_work_directory
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+need_package_lists
+choose_major
+need_packages gcc make libc6-dev "postgresql-$PG_MAJOR" "postgresql-server-dev-$PG_MAJOR"
+private_postgres
+copy_sources
+give_to_user
+
+say "building seqid for PostgreSQL $PG_MAJOR"
+as_user make -s -C "$work/source" PG_CONFIG="$pg_config" with_llvm=no all install >"$work/build.log" 2>&1 ||
+	{ cat "$work/build.log" >&2; die "seqid does not build"; }
+
+say "starting a server of its own"
+cd "$work"
+as_user "$bin/initdb" -A trust -N -E UTF8 --locale=C.UTF-8 -D "$work/data" >"$work/initdb.log" 2>&1 ||
+	{ cat "$work/initdb.log" >&2; die "initdb failed"; }
+# A checkpoint between two measurements would count as WAL of one of them.
+as_user tee -a "$work/data/postgresql.conf" >/dev/null <<-CONF
+	listen_addresses = ''
+	unix_socket_directories = '$work'
+	max_wal_size = 64GB
+	checkpoint_timeout = 1d
+	autovacuum = off
+	timezone = 'UTC'
+CONF
+started=yes
+as_user "$bin/pg_ctl" -s -w -D "$work/data" -l "$work/server.log" start ||
+	{ cat "$work/server.log" >&2; die "the server does not start"; }
+
+sql()
+{
+	as_user env PGHOST="$work" PGDATABASE=postgres PGUSER="$(as_user id -un)" \
+		PGAPPNAME=demo "$bin/psql" -X -q -v ON_ERROR_STOP=1 "$@"
+}
+
+#
+# A first table, with real rows
+#
+say ""
+say "--- A first table: the packages that apt knows, keyed by snowflakes"
+apt-cache dumpavail | awk '
+	# One line a package; COPY needs its escape character doubled.
+	function put() {
+		if (name != "") printf "%s\t%s\t%s\t%s\n", name, version, section, summary
+		name = version = section = summary = ""
+	}
+	{ gsub(/\\/, "\\\\"); gsub(/\t/, " ") }
+	/^Package: /     { put(); name = substr($0, 10) }
+	/^Version: /     { version = substr($0, 10) }
+	/^Section: /     { section = substr($0, 10) }
+	/^Description: / { summary = substr($0, 14) }
+	END              { put() }' >"$work/packages.tsv"
+
+sql -c "CREATE EXTENSION seqid; CREATE EXTENSION pgstattuple"
+sql -a <<-SQL
+	CREATE TABLE package (
+	    id bigint PRIMARY KEY DEFAULT snowflake_nextval(5),
+	    name text NOT NULL, version text, section text, summary text
+	);
+	SELECT clock_timestamp() AS before \gset
+	\copy package (name, version, section, summary) FROM 'packages.tsv'
+	SELECT clock_timestamp() AS after \gset
+
+	-- by time: the key is its own index on when a row came
+	SELECT count(*) AS loaded FROM package
+	 WHERE id BETWEEN snowflake_first(:'before') AND snowflake_last(:'after');
+
+	-- by id
+	SELECT id AS some_id FROM package ORDER BY id OFFSET 1000 LIMIT 1 \gset
+	SELECT id, name, left(summary, 50) AS summary FROM package WHERE id = :some_id;
+
+	-- decoded
+	SELECT name, id, p.* FROM package, LATERAL snowflake_parts(id) p ORDER BY id LIMIT 4;
+SQL
+
+#
+# Each kind of key
+#
+say ""
+say "--- $rows rows for each kind of key, inserted in turn, a tenth at a time"
+sql <<-SQL
+	CREATE TABLE kind (n serial, name text, type text, key text);
+	INSERT INTO kind (name, type, key) VALUES
+	    ('bigserial', 'bigint', 'nextval(''sequence_bigserial'')'),
+	    ('snowflake', 'bigint', 'snowflake_nextval(5)'),
+	    ('comb', 'uuid', 'comb_uuid()'),
+	    ('uuid_sequence', 'uuid', 'uuid_sequence_nextval(''sequence_uuid'', 20)'),
+	    ('uuid_time', 'uuid', 'uuid_time_nextval()'),
+	    ('random', 'uuid', 'gen_random_uuid()');
+	INSERT INTO kind (name, type, key)
+	SELECT 'core uuidv7', 'uuid', 'uuidv7()' WHERE to_regproc('pg_catalog.uuidv7') IS NOT NULL;
+
+	CREATE SEQUENCE sequence_bigserial;
+	CREATE SEQUENCE sequence_uuid;
+	SELECT format('CREATE TABLE %I (id %s PRIMARY KEY DEFAULT %s, n int)', name, type, key)
+	  FROM kind ORDER BY n \gexec
+
+	CREATE TABLE part (kind text, seconds float8, wal_bytes numeric);
+	CREATE FUNCTION add_rows(kind text, wanted bigint) RETURNS void LANGUAGE plpgsql AS \$\$
+	DECLARE
+		started timestamptz := clock_timestamp();
+		wal_start pg_lsn := pg_current_wal_insert_lsn();
+	BEGIN
+		EXECUTE format('INSERT INTO %I (n) SELECT generate_series(1, %s)', kind, wanted);
+		INSERT INTO part VALUES (kind, extract(epoch FROM clock_timestamp() - started),
+		                         pg_current_wal_insert_lsn() - wal_start);
+	END
+	\$\$;
+	CHECKPOINT;
+SQL
+
+progress()
+{
+	if [ -t 2 ]; then
+		printf '\r%-60s' "$1" >&2
+	else
+		say "$1"
+	fi
+}
+
+kinds=$(sql -At -c "SELECT name FROM kind ORDER BY n")
+for round in 1 2 3 4 5 6 7 8 9 10; do
+	wanted=$((rows * round / 10 - rows * (round - 1) / 10))
+	[ -t 2 ] || progress "inserting, round $round of 10"
+	while IFS= read -r kind; do
+		[ ! -t 2 ] || progress "inserting, round $round of 10: $kind"
+		sql -At -c "SELECT add_rows('$kind', $wanted)" >/dev/null
+	done <<<"$kinds"
+done
+[ ! -t 2 ] || printf '\r%-60s\r' '' >&2
+
+sql <<-SQL
+	\pset footer off
+	\pset border 0
+	SELECT k.name AS "key kind",
+	       round($rows / sum(p.seconds)) AS "rows/s",
+	       pg_size_pretty(pg_relation_size(format('%I', k.name || '_pkey'))) AS "index size",
+	       s.avg_leaf_density AS "leaf density %",
+	       s.leaf_fragmentation AS "fragmentation %",
+	       round(sum(p.wal_bytes) / $rows) AS "WAL bytes/row"
+	  FROM kind k JOIN part p ON p.kind = k.name,
+	       LATERAL pgstatindex(format('%I', k.name || '_pkey')) s
+	 GROUP BY k.n, k.name, s.avg_leaf_density, s.leaf_fragmentation
+	 ORDER BY k.n;
+
+	\qecho Some of these keys, decoded
+	SELECT 'snowflake' AS "key kind", id::text AS key,
+	       format('%s, shard %s, sequence %s', p.created_at, p.shard, p.sequence) AS "what it tells"
+	  FROM (SELECT id FROM snowflake ORDER BY id DESC LIMIT 2) v, LATERAL snowflake_parts(id) p
+	 UNION ALL
+	SELECT 'comb', id::text, comb_uuid_timestamp(id)::text
+	  FROM (SELECT id FROM comb ORDER BY id DESC LIMIT 2) v
+	 UNION ALL
+	SELECT 'uuid_sequence', id::text, 'block ' || ('x' || left(id::text, 4))::bit(16)::int
+	  FROM (SELECT id FROM uuid_sequence ORDER BY id DESC LIMIT 2) v
+	 UNION ALL
+	SELECT 'uuid_time', id::text, 'block ' || ('x' || left(id::text, 4))::bit(16)::int
+	  FROM (SELECT id FROM uuid_time ORDER BY id DESC LIMIT 2) v;
+SQL
