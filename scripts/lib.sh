@@ -105,6 +105,17 @@ private_postgres()
 	ln -s /usr/include "$work/root/usr/include"
 	bin=$work/root/$lib/bin
 	pg_config=$bin/pg_config
+
+	# Debian's pg_config of 13 does not look where it runs; the server does.
+	if [ "$("$pg_config" --bindir)" != "$bin" ]; then
+		rm "$pg_config"
+		cat >"$pg_config" <<-WRAPPER
+			#!/bin/sh
+			/$lib/bin/pg_config "\$@" |
+				sed -e 's|/$lib|$work/root/$lib|g' -e 's|/$share|$work/root/$share|g'
+		WRAPPER
+		chmod 755 "$pg_config"
+	fi
 }
 
 # Hands the work directory to the user that as_user() runs commands as.

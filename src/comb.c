@@ -30,9 +30,6 @@
  */
 #define COMB_RUN_TICKS 256
 
-StaticAssertDecl(COMB_NS_PER_MS == NS_PER_MS && COMB_US_PER_MS == US_PER_MS,
-				 "the layout and the clock must agree on what a millisecond is");
-
 /* What is left of the COMBs that a call of comb_uuids() asked for. */
 typedef struct CombRun
 {

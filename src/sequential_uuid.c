@@ -104,6 +104,6 @@ uuid_time_nextval(PG_FUNCTION_ARGS)
 				 errmsg("interval count %d is out of range", interval_count),
 				 errdetail("An interval count must be positive.")));
 
-	PG_RETURN_UUID_P(uuid_in_block(wall_clock_read_ms() / MS_PER_S,
+	PG_RETURN_UUID_P(uuid_in_block(wall_clock_read_ms() / WALL_MS_PER_S,
 								   interval_length, interval_count));
 }

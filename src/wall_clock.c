@@ -27,6 +27,6 @@ seqid_wait_for_tick(int64 unix_ms)
 			break;
 
 		/* Round up: a nap that ends too early would need another. */
-		pg_usleep((NS_PER_MS - now.ns) / 1000 + 1);
+		pg_usleep((WALL_NS_PER_MS - now.ns) / WALL_NS_PER_US + 1);
 	}
 }

@@ -9,14 +9,14 @@
 
 #include <time.h>
 
-#define NS_PER_MS	1000000
-#define US_PER_MS	1000
-#define MS_PER_S	1000
+#define WALL_NS_PER_MS	1000000
+#define WALL_NS_PER_US	1000
+#define WALL_MS_PER_S	1000
 
 typedef struct WallTime
 {
 	int64		unix_ms;		/* whole milliseconds since 1970 */
-	int32		ns;				/* the rest, 0 .. NS_PER_MS - 1 */
+	int32		ns;				/* the rest, 0 .. WALL_NS_PER_MS - 1 */
 } WallTime;
 
 static inline WallTime
@@ -28,8 +28,8 @@ wall_clock_read(void)
 	/* Cannot fail: the clock exists and the pointer is good. */
 	(void) clock_gettime(CLOCK_REALTIME, &now);
 
-	result.unix_ms = (int64) now.tv_sec * MS_PER_S + now.tv_nsec / NS_PER_MS;
-	result.ns = now.tv_nsec % NS_PER_MS;
+	result.unix_ms = (int64) now.tv_sec * WALL_MS_PER_S + now.tv_nsec / WALL_NS_PER_MS;
+	result.ns = now.tv_nsec % WALL_NS_PER_MS;
 	return result;
 }
 
