@@ -28,10 +28,10 @@
 
 /* From 18 on a module can tell its name and version. */
 #ifdef PG_MODULE_MAGIC_EXT
-#define SEQID_MODULE_MAGIC(name, version) \
-	PG_MODULE_MAGIC_EXT(.name = (name), .version = (version))
+#define SEQID_MODULE_MAGIC(module_name, module_version) \
+	PG_MODULE_MAGIC_EXT(.name = module_name, .version = module_version)
 #else
-#define SEQID_MODULE_MAGIC(name, version) PG_MODULE_MAGIC
+#define SEQID_MODULE_MAGIC(module_name, module_version) PG_MODULE_MAGIC
 #endif
 
 /* Refuses settings of our prefix that do not exist; before 15 it warns. */
