@@ -41,7 +41,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_currval'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION snowflake_currval() IS
-'snowflake id that this session got last';
+'snowflake id that this session got last, not counting those that parallel workers drew';
 
 CREATE FUNCTION snowflake_timestamp(id bigint)
 RETURNS timestamptz

@@ -4,8 +4,10 @@
 # usage: scripts/demo.sh [--rows N]     rows for each kind of key, 300000
 #
 # Installs from apt what is missing (as root, or through sudo), builds, starts
-# a server of its own below a temporary directory, and removes all of that when
-# it ends, also on Ctrl-C.  Other servers of the machine are not touched.
+# a server of its own below a temporary directory, and removes that when it
+# ends, also on Ctrl-C; the packages stay.  Other servers of the machine are not
+# touched.  (Debian's PostgreSQL packages set up a server of their own when they
+# are installed; this is not it.)
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/.." && pwd)

@@ -5,6 +5,13 @@
 # directory (PostgreSQL finds its files relative to where it runs) and install
 # the extension there, so that they need root for apt alone.
 
+# libpq lets PGSERVICE, PGHOSTADDR and others override what a script asks for;
+# it must not end up in a server that is not its own.
+for variable in "${!PG@}"; do
+	[ "$variable" = PG_MAJOR ] || unset "$variable"
+done
+unset variable
+
 say()
 {
 	printf '%s\n' "$*" >&2

@@ -37,8 +37,8 @@ make_chroot()
 
 	[ ! -d "$directory" ] || return 0
 	say "making a chroot of Debian $suite"
-	as_root rm -rf "$directory.new"
-	as_root mkdir -p "$cache"
+	as_root rm -rf "$directory.new" || return 1
+	as_root mkdir -p "$cache" || return 1
 	if ! as_root debootstrap --variant=minbase "$suite" "$directory.new" \
 		${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$work/debootstrap.log" 2>&1 </dev/null; then
 		tail -n 20 "$work/debootstrap.log" >&2
@@ -46,11 +46,12 @@ make_chroot()
 	fi
 
 	# Installing PostgreSQL must not start a server.
-	printf '#!/bin/sh\nexit 101\n' | as_root tee "$directory.new/usr/sbin/policy-rc.d" >/dev/null
-	as_root chmod 755 "$directory.new/usr/sbin/policy-rc.d"
+	printf '#!/bin/sh\nexit 101\n' |
+		as_root tee "$directory.new/usr/sbin/policy-rc.d" >/dev/null || return 1
+	as_root chmod 755 "$directory.new/usr/sbin/policy-rc.d" || return 1
 	# The lists of sid are good for a week; a mirror may be older than that.
 	echo 'Acquire::Check-Valid-Until "false";' |
-		as_root tee "$directory.new/etc/apt/apt.conf.d/90seqid" >/dev/null
+		as_root tee "$directory.new/etc/apt/apt.conf.d/90seqid" >/dev/null || return 1
 	as_root mv "$directory.new" "$directory"
 }
 
@@ -86,8 +87,9 @@ test_version()
 		return 1
 	fi
 
-	as_root rm -rf "$directory/usr/src/seqid"
-	as_root cp -r "$work/source" "$directory/usr/src/seqid"
+	# The caller looks at the status, so set -e is of no help here.
+	as_root rm -rf "$directory/usr/src/seqid" || return 1
+	as_root cp -r "$work/source" "$directory/usr/src/seqid" || return 1
 	say "testing PostgreSQL $version"
 	in_chroot "$directory" PG_MAJOR="$version" /usr/src/seqid/scripts/test.sh \
 		>"$log" 2>&1 </dev/null && status=0 || status=$?

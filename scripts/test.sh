@@ -83,8 +83,7 @@ run_suite()
 	esac
 
 	say "running $suite tests"
-	as_user env -u PGDATABASE -u PGHOST -u PGPORT -u PGUSER \
-		make -s -C "$work/source" PG_CONFIG="$pg_config" "${only[@]}" \
+	as_user make -s -C "$work/source" PG_CONFIG="$pg_config" "${only[@]}" \
 		PROVE_FLAGS=--verbose installcheck >"$log" 2>&1 || status=$?
 
 	case $suite in

@@ -25,8 +25,8 @@
 #include "wall_clock.h"
 
 /*
- * How many ticks comb_uuids() reserves at a time.  They are handed out while
- * other backends already draw later ones, so this must not be long: 16 us.
+ * How many ticks comb_uuids() reserves at a time, at most.  They are handed out
+ * while other backends already draw later ones, so this must not be long: 16 us.
  */
 #define COMB_RUN_TICKS 256
 
@@ -34,6 +34,7 @@
 typedef struct CombRun
 {
 	int			wanted;			/* not yet reserved */
+	int			run_size;		/* to be reserved next */
 	int			reserved;		/* reserved, but not yet returned */
 	int64		next_tick;		/* the first of these */
 } CombRun;
@@ -121,6 +122,7 @@ comb_uuids(PG_FUNCTION_ARGS)
 		run = MemoryContextAllocZero(funcctx->multi_call_memory_ctx,
 									 sizeof(CombRun));
 		run->wanted = count;
+		run->run_size = 1;
 		funcctx->user_fctx = run;
 	}
 
@@ -133,9 +135,16 @@ comb_uuids(PG_FUNCTION_ARGS)
 			SRF_RETURN_DONE(funcctx);
 
 		CHECK_FOR_INTERRUPTS();
-		run->reserved = Min(run->wanted, COMB_RUN_TICKS);
+		run->reserved = Min(run->wanted, run->run_size);
 		run->next_tick = reserve_comb_ticks(run->reserved);
 		run->wanted -= run->reserved;
+
+		/*
+		 * Doubling keeps what is reserved in proportion to what is fetched.
+		 * Otherwise a caller who asks for many and fetches one, over and
+		 * over, would drive the server's ticks far ahead of the clock.
+		 */
+		run->run_size = Min(run->run_size * 2, COMB_RUN_TICKS);
 	}
 
 	run->reserved--;

@@ -85,7 +85,7 @@ check_regression(int shard, int64 ahead_ms)
 	if (ahead_ms > seqid_max_clock_regression_ms)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("clock is %lld ms behind the last id of shard %d",
+				 errmsg("clock is %lld ms behind the next id of shard %d",
 						(long long) ahead_ms, shard),
 				 errdetail("An id may be at most %d ms ahead of the clock.",
 						   seqid_max_clock_regression_ms),
@@ -130,7 +130,8 @@ reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *word,
 			 * clock must tick between one such step and the next, or the word
 			 * would run away from it: a step to some millisecond is taken at
 			 * clock time t, the next one by a backend that saw that
-			 * millisecond, at t or later, and then saw the clock tick.
+			 * millisecond, at t or later, and then saw the clock tick (or two
+			 * milliseconds of real time pass, if the clock stands still).
 			 */
 			if (first_ms != last_ms && paced_ms != last_ms)
 			{

@@ -18,8 +18,9 @@
  * 0 <= shard < SHARED_STATE_SHARDS, 1 <= at_least <= at_most, and at_least is
  * no more than a millisecond holds.
  *
- * Takes no lock.  May wait, interruptibly, for a millisecond or two when the
- * current one is used up.  Raises object_not_in_prerequisite_state when the
+ * Takes no lock.  When the current millisecond is used up it waits,
+ * interruptibly, for the next: for longer only if others take that too.
+ * Raises object_not_in_prerequisite_state when the
  * clock is too far behind the shard's last tick or before the epoch,
  * sequence_generator_limit_exceeded when the layout's time is over.
  */

@@ -5,26 +5,38 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "portability/instr_time.h"
 #include "wall_clock.h"
 
-/*
- * One nap is enough unless a signal cuts it short.  The bound is there for
- * a clock that stands still, which must not hang anybody.
- */
-#define MAX_NAPS 4
+/* After that much real time, a clock that shows no progress stands still. */
+#define STANDSTILL_US 2000
 
 void
 seqid_wait_for_tick(int64 unix_ms)
 {
-	for (int nap = 0; nap < MAX_NAPS; nap++)
+	instr_time	start;
+	instr_time	waited;
+
+	INSTR_TIME_SET_CURRENT(start);
+
+	/*
+	 * A nap ends early whenever a signal arrives, and other sessions can send
+	 * us as many as they like (NOTIFY does): so it is time that counts, of a
+	 * clock that nobody can set, and not naps.
+	 */
+	for (;;)
 	{
-		WallTime	now;
+		WallTime	now = wall_clock_read();
 
-		CHECK_FOR_INTERRUPTS();
-
-		now = wall_clock_read();
 		if (now.unix_ms != unix_ms)
 			break;
+
+		INSTR_TIME_SET_CURRENT(waited);
+		INSTR_TIME_SUBTRACT(waited, start);
+		if (INSTR_TIME_GET_MICROSEC(waited) >= STANDSTILL_US)
+			break;
+
+		CHECK_FOR_INTERRUPTS();
 
 		/* Round up: a nap that ends too early would need another. */
 		pg_usleep((WALL_NS_PER_MS - now.ns) / WALL_NS_PER_US + 1);

@@ -40,9 +40,9 @@ wall_clock_read_ms(void)
 }
 
 /*
- * Sleeps until the clock no longer shows the millisecond unix_ms: about one
- * millisecond at most, even if the clock stands still.  Can be cancelled, so
- * must not be called with a lock held.
+ * Sleeps until the clock no longer shows the millisecond unix_ms, or until two
+ * milliseconds have really passed, should it stand still.  Can be cancelled,
+ * so must not be called with a lock held.
  */
 extern void seqid_wait_for_tick(int64 unix_ms);
 

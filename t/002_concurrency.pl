@@ -127,5 +127,37 @@ is( $node->safe_psql(
 	"t\nt\nt",
 	'shards do not run ahead of the clock');
 
+# Signals cut naps short, and any session can send them: NOTIFY does.  They must
+# not let a shard run ahead of the clock.  With a limit of 0, that is an error.
+{
+	my $session = SeqidSession->new($node);
+	my $pid = $session->query('SELECT pg_backend_pid()');
+
+	$session->query('SET seqid.max_clock_regression = 0');
+	$session->send('SELECT count(snowflake_nextblock(12, 4096)) FROM generate_series(1, 1000)');
+	my $signals = 0;
+	until ($session->answered)
+	{
+		$signals += kill('USR1', $pid) for 1 .. 100;
+	}
+	is($session->answer, '1000', 'signals: all blocks were drawn');
+	is($session->errors, '', 'signals: the clock is not said to be behind');
+	cmp_ok($signals, '>', 0, 'signals: were sent');
+	is($session->query(
+			'SELECT snowflake_timestamp(snowflake_nextval(12)) <= clock_timestamp()'),
+		't', 'signals: the shard is not ahead of the clock');
+	$session->close;
+}
+
+# Whoever asks for many COMBs and fetches one must not drive them ahead either:
+# 100000 of these once were 1.5 s.
+is( $node->safe_psql(
+		'postgres',
+		"SELECT count(c) FROM (SELECT (SELECT comb_uuids(256 + 0 * n) LIMIT 1) AS c
+		 FROM generate_series(1, 100000) n OFFSET 0) v;
+		 SELECT comb_uuid_timestamp(comb_uuid()) < clock_timestamp() + interval '100 ms'"),
+	"100000\nt",
+	'COMBs that were not fetched do not run ahead of the clock');
+
 $node->stop;
 done_testing();

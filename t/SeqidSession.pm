@@ -40,6 +40,15 @@ sub send
 	return;
 }
 
+# Whether the answer to what was sent is there.
+sub answered
+{
+	my ($self) = @_;
+
+	$self->{run}->pump_nb;
+	return $self->{out} =~ /^\Q$self->{mark}\E$/m;
+}
+
 # Waits for what was sent, and returns what it printed.
 sub answer
 {
