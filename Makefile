@@ -8,6 +8,7 @@
 
 MODULE_big = seqid
 OBJS = \
+	src/clock_mark.o \
 	src/comb.o \
 	src/comb_codec.o \
 	src/entropy.o \

@@ -4,6 +4,22 @@
 \echo Use "CREATE EXTENSION seqid" to load this file. \quit
 
 --
+-- The durable clock mark: a millisecond since 1970 that no key tells a time
+-- beyond.  See src/clock_mark.c, which alone writes it.
+--
+
+CREATE SEQUENCE seqid_clock_mark
+	AS bigint MINVALUE 0 START WITH 0 NO CYCLE;
+COMMENT ON SEQUENCE seqid_clock_mark IS
+'milliseconds since 1970 that no key issued in this database tells a time beyond; not to be changed';
+
+-- A dump carries it, and whoever may dump the database must be able to read it;
+-- whoever may restore it is the extension's owner.
+SELECT pg_catalog.pg_extension_config_dump('seqid_clock_mark', '');
+GRANT SELECT ON SEQUENCE seqid_clock_mark TO PUBLIC;
+ALTER SEQUENCE seqid_clock_mark OWNER TO @extowner@;
+
+--
 -- Snowflake ids: milliseconds since 2023 (41 bits) | shard (10) | sequence (12)
 --
 
@@ -188,3 +204,9 @@ AS 'MODULE_PATHNAME', 'uuid_time_nextval'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uuid_time_nextval(int, int) IS
 'random UUID whose prefix is the block of the current interval, in seconds';
+
+--
+-- The first key raises the mark above all that this server issued so far, also
+-- before the extension was dropped and created again.
+--
+SELECT comb_uuid();

@@ -10,10 +10,13 @@
  * that: over restarts, standbys and other servers.
  *
  * A clock that was set back costs nothing but accuracy: COMBs go on from the
- * last one.  Nothing is logged, so they may be drawn on a standby too.
+ * last one.  After a restart or a promotion they go on above the durable mark,
+ * so that their order survives it; on a standby, which can log nothing, they
+ * are in order within its own life.
  */
 #include "postgres.h"
 
+#include "clock_mark.h"
 #include "comb_layout.h"
 #include "entropy.h"
 #include "fmgr.h"
@@ -50,12 +53,16 @@ clock_tick(void)
 	return comb_tick_of_ns(Min(now.unix_ms, COMB_MAX_UNIX_MS), now.ns);
 }
 
-/*
- * Reserves count consecutive ticks and returns the first.  Never waits and
- * takes no lock; a lost exchange means that another backend got its ticks.
- */
+/* Where ticks begin that no earlier life of the server handed out. */
 static inline int64
-reserve_comb_ticks(int count)
+floor_tick(void)
+{
+	return comb_tick_of_ns(seqid_mark_floor_ms + 1, 0);
+}
+
+/* Moves the word past count ticks and returns the first of them. */
+static inline int64
+reserve_uncovered(int count)
 {
 	pg_atomic_uint64 *word = &seqid_shared_state()->comb_tick;
 	uint64		last = pg_atomic_read_u64(word);
@@ -63,7 +70,7 @@ reserve_comb_ticks(int count)
 
 	do
 	{
-		first = Max((int64) last + 1, clock_tick());
+		first = Max((int64) last + 1, Max(clock_tick(), floor_tick()));
 		if (unlikely(first > COMB_MAX_TICK - count))
 			ereport(ERROR,
 					(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
@@ -72,6 +79,22 @@ reserve_comb_ticks(int count)
 	} while (unlikely(!pg_atomic_compare_exchange_u64(word, &last,
 													  (uint64) (first + count - 1))));
 
+	return first;
+}
+
+/*
+ * Reserves count consecutive ticks and returns the first.  Takes no lock and
+ * does not wait for the clock; for the durable mark see clock_mark.h.
+ */
+static inline int64
+reserve_comb_ticks(int count)
+{
+	int64		first;
+
+	do
+		first = reserve_uncovered(count);
+	while (unlikely(!seqid_mark_covers(comb_tick_ms(first),
+									   comb_tick_ms(first + count - 1))));
 	return first;
 }
 

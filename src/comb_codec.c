@@ -151,7 +151,7 @@ comb_uuid_validate(PG_FUNCTION_ARGS)
 {
 	pg_uuid_t  *uuid = PG_GETARG_UUID_P(0);
 	int64		tick = comb_tick(checked_comb(uuid));
-	int64		ahead_ms = (tick >> COMB_FRACTION_BITS) - wall_clock_read_ms();
+	int64		ahead_ms = comb_tick_ms(tick) - wall_clock_read_ms();
 
 	if (ahead_ms > seqid_max_clock_regression_ms)
 		ereport(ERROR,

@@ -49,6 +49,12 @@ comb_tick_of_us(int64 unix_us)
 		((unix_us % COMB_US_PER_MS) << COMB_FRACTION_BITS) / COMB_US_PER_MS;
 }
 
+static inline int64
+comb_tick_ms(int64 tick)
+{
+	return tick >> COMB_FRACTION_BITS;
+}
+
 /*
  * The last microsecond that begins in or before a tick, the inverse of
  * comb_tick_of_us().  A tick is 61 ns and a microsecond 16.384 ticks, so each

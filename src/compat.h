@@ -11,11 +11,19 @@
 
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_extension.h"
+#include "commands/extension.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
 
 #if PG_VERSION_NUM < 130000 || PG_VERSION_NUM >= 190000
@@ -42,6 +50,54 @@ compat_reserve_guc_prefix(const char *prefix)
 	MarkGUCPrefixReserved(prefix);
 #else
 	EmitWarningsOnPlaceholders(prefix);
+#endif
+}
+
+/* Memory for the "extra" of a setting, which the server frees; NULL if none. */
+static inline void *
+compat_guc_malloc(size_t size)
+{
+#if PG_VERSION_NUM >= 160000
+	return guc_malloc(LOG, size);
+#else
+	return malloc(size);
+#endif
+}
+
+/* The name under which a wait shows in pg_stat_activity; before 17 it has none. */
+static inline uint32
+compat_wait_event(const char *name pg_attribute_unused())
+{
+#if PG_VERSION_NUM >= 170000
+	return WaitEventExtensionNew(name);
+#else
+	return PG_WAIT_EXTENSION;
+#endif
+}
+
+/* The schema of an extension. */
+static inline Oid
+compat_extension_schema(Oid extension)
+{
+#if PG_VERSION_NUM >= 160000
+	return get_extension_schema(extension);
+#else
+	Oid			schema = InvalidOid;
+	Relation	rel = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(extension));
+	scan = systable_beginscan(rel, ExtensionOidIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		schema = ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace;
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+
+	return schema;
 #endif
 }
 

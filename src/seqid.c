@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "clock_mark.h"
 #include "compat.h"
 #include "guc.h"
 #include "shared_state.h"
@@ -18,4 +19,5 @@ _PG_init(void)
 	seqid_define_settings();
 	compat_reserve_guc_prefix("seqid");
 	seqid_reserve_shared_state();
+	seqid_watch_mark();
 }

@@ -14,12 +14,17 @@
  *	  they are, but at the pace of the clock: how far they are ahead does not
  *	  grow.  So a regression that was ridden out once stays within the limit.
  *
+ * What the word forgets with a restart, the durable mark remembers: ticks start
+ * above the mark that an earlier life of the server left, and none leaves this
+ * file until the mark of this life covers it; see clock_mark.c.
+ *
  * Order of memory accesses: wherever it matters how far a word is ahead, the
  * clock is read after the word.  A clock that was read before may be older
  * than the word's last step, and would show a regression that never was.
  */
 #include "postgres.h"
 
+#include "clock_mark.h"
 #include "guc.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
@@ -36,13 +41,16 @@ layout_clock_ms(const SnowflakeLayout *layout)
 
 /*
  * The first tick that a run of at_least may start with: not before the clock,
- * after the last tick, and in a millisecond with enough room.
+ * above what an earlier life of the server may have issued, after the last
+ * tick, and in a millisecond with enough room.
  */
 static inline int64
 next_run(const SnowflakeLayout *layout, int64 last, int64 clock_ms,
 		 int at_least)
 {
-	int64		first = Max(last + 1, snowflake_first_tick(layout, clock_ms));
+	int64		floor_ms = seqid_mark_floor_ms - layout->epoch_unix_ms;
+	int64		start_ms = Max(clock_ms, floor_ms + 1);
+	int64		first = Max(last + 1, snowflake_first_tick(layout, start_ms));
 
 	if (unlikely(snowflake_tick_room(layout, first) < at_least))
 		first = snowflake_first_tick(layout, snowflake_tick_ms(layout, first) + 1);
@@ -92,6 +100,14 @@ check_regression(int shard, int64 ahead_ms)
 				 errhint("Correct the clock, wait until it has caught up, or raise \"seqid.max_clock_regression\".")));
 }
 
+static void
+wait_for_tick(const SnowflakeLayout *layout, ShardCounters *counters,
+			  int64 clock_ms)
+{
+	pg_atomic_fetch_add_u64(&counters->waits, 1);
+	seqid_wait_for_tick(clock_ms + layout->epoch_unix_ms);
+}
+
 /*
  * The rare case: the millisecond is used up, the clock was set back, or it is
  * out of the layout's range.
@@ -101,6 +117,8 @@ reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *word,
 					   int shard, int at_least, int at_most, int *reserved)
 {
 	int64		paced_ms = -1;	/* the millisecond that saw the clock tick */
+	bool		behind = false; /* has this call found the clock behind? */
+	ShardCounters *counters = &seqid_shared_state()->shard_counters[shard];
 
 	for (;;)
 	{
@@ -135,10 +153,13 @@ reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *word,
 			 */
 			if (first_ms != last_ms && paced_ms != last_ms)
 			{
-				seqid_wait_for_tick(clock_ms + layout->epoch_unix_ms);
+				wait_for_tick(layout, counters, clock_ms);
 				paced_ms = last_ms;
 				continue;
 			}
+			if (!behind)
+				pg_atomic_fetch_add_u64(&counters->clock_regressions, 1);
+			behind = true;
 			check_regression(shard, ahead_ms);
 		}
 
@@ -152,14 +173,14 @@ reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *word,
 		 * which is only a gap.
 		 */
 		if (ahead_ms == 1)
-			seqid_wait_for_tick(clock_ms + layout->epoch_unix_ms);
+			wait_for_tick(layout, counters, clock_ms);
 		return first;
 	}
 }
 
-int64
-seqid_reserve_ticks(const SnowflakeLayout *layout, int shard,
-					int at_least, int at_most, int *reserved)
+static inline int64
+reserve_uncovered(const SnowflakeLayout *layout, int shard,
+				  int at_least, int at_most, int *reserved)
 {
 	pg_atomic_uint64 *word = seqid_shard_tick(seqid_shared_state(), shard);
 	uint64		last = pg_atomic_read_u64(word);
@@ -178,4 +199,24 @@ seqid_reserve_ticks(const SnowflakeLayout *layout, int shard,
 		if (likely(claim_run(layout, word, &last, first, at_most, reserved)))
 			return first;
 	}
+}
+
+int64
+seqid_reserve_ticks(const SnowflakeLayout *layout, int shard,
+					int at_least, int at_most, int *reserved)
+{
+	int64		first;
+	int64		unix_ms;
+
+	/*
+	 * The second turn, if there is one, is above the floor that the first
+	 * learned of; what was reserved in the first is a gap.
+	 */
+	do
+	{
+		first = reserve_uncovered(layout, shard, at_least, at_most, reserved);
+		unix_ms = snowflake_tick_ms(layout, first) + layout->epoch_unix_ms;
+	} while (unlikely(!seqid_mark_covers(unix_ms, unix_ms)));
+
+	return first;
 }

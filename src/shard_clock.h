@@ -18,10 +18,12 @@
  * 0 <= shard < SHARED_STATE_SHARDS, 1 <= at_least <= at_most, and at_least is
  * no more than a millisecond holds.
  *
- * Takes no lock.  When the current millisecond is used up it waits,
+ * Takes no lock, but about twice a second one backend raises the durable mark:
+ * that writes and flushes WAL.  When the current millisecond is used up it waits,
  * interruptibly, for the next: for longer only if others take that too.
  * Raises object_not_in_prerequisite_state when the
- * clock is too far behind the shard's last tick or before the epoch,
+ * clock is too far behind the shard's last tick or before the epoch, and the
+ * errors of seqid_look_at_mark() for the durable mark;
  * sequence_generator_limit_exceeded when the layout's time is over.
  */
 extern int64 seqid_reserve_ticks(const SnowflakeLayout *layout, int shard,

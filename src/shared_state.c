@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "compat.h"
+#include "entropy.h"
 #include "shared_state.h"
 
 /*
@@ -15,21 +16,42 @@
  * without a restart, code that has another idea of its fields must not find
  * this one.  Change the number whenever SharedState changes.
  */
-#define SHARED_STATE_NAME "seqid shared state 1"
+#define SHARED_STATE_NAME "seqid shared state 2"
 
 SharedState *seqid_attached_state = NULL;
 
 StaticAssertDecl(offsetof(SharedState, shard_ticks) % SHARED_STATE_LINE_SIZE == 0,
 				 "the shards' words must start on a cache line of their own");
 
+/* Drawn before the segment is created: its initialization must not fail. */
+static uint64 next_life;
+
 static void
 init_shared_state(void *segment)
 {
 	SharedState *state = segment;
 
+	state->life = next_life;
+	pg_atomic_init_u64(&state->floor_ms, 0);
+	pg_atomic_init_u64(&state->highest_mark_ms, 0);
+	pg_atomic_init_u64(&state->marks_written, 0);
 	pg_atomic_init_u64(&state->comb_tick, 0);
 	for (int i = 0; i < SHARED_STATE_SHARDS; i++)
+	{
 		pg_atomic_init_u64(&state->shard_ticks[i], 0);
+		pg_atomic_init_u64(&state->shard_counters[i].waits, 0);
+		pg_atomic_init_u64(&state->shard_counters[i].clock_regressions, 0);
+	}
+}
+
+/* Positive as a bigint, and never 0, which no life has. */
+static uint64
+draw_life(void)
+{
+	uint64		life;
+
+	seqid_random_bytes(&life, sizeof(life));
+	return (life >> 1) | 1;
 }
 
 /* The server's own message says what is missing, but not what to do. */
@@ -49,6 +71,8 @@ seqid_attach_shared_state(void)
 		.previous = error_context_stack,
 		.callback = add_segment_hint
 	};
+
+	next_life = draw_life();
 
 	error_context_stack = &callback;
 	seqid_attached_state = compat_attach_segment(SHARED_STATE_NAME,

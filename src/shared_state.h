@@ -3,8 +3,8 @@
  *	  What the generators of all backends agree on.
  *
  * One struct in shared memory, alive as long as the server: a restart, and
- * the crash of any backend, start it anew with zeros.  It holds nothing but
- * atomics that only ever increase, and no lock protects it.
+ * the crash of any backend, start it anew.  It holds atomics that only ever
+ * increase, and what is set once when it is created; no lock protects it.
  */
 #ifndef SEQID_SHARED_STATE_H
 #define SEQID_SHARED_STATE_H
@@ -18,8 +18,38 @@
 #define SHARED_STATE_LINE_WORDS (SHARED_STATE_LINE_SIZE / sizeof(pg_atomic_uint64))
 #define SHARED_STATE_LINES		(SHARED_STATE_SHARDS / SHARED_STATE_LINE_WORDS)
 
+/* Rare events of a shard, for statistics. */
+typedef struct ShardCounters
+{
+	pg_atomic_uint64 waits;		/* lock-free; for the next millisecond */
+	pg_atomic_uint64 clock_regressions; /* lock-free; clock found behind */
+} ShardCounters;
+
 typedef struct SharedState
 {
+	/*
+	 * The number of this life of the server: random, not 0, set when the
+	 * struct is created.  See clock_mark.c.
+	 */
+	uint64		life;
+
+	/*
+	 * The highest mark that an earlier life of the server left in one of its
+	 * databases, in milliseconds since 1970.  Lock-free; only ever increases.
+	 */
+	pg_atomic_uint64 floor_ms;
+
+	/*
+	 * The highest mark of this life, in any database.  Lock-free; only ever
+	 * increases.
+	 */
+	pg_atomic_uint64 highest_mark_ms;
+
+	/* How often a mark was raised.  Lock-free. */
+	pg_atomic_uint64 marks_written;
+
+	char		life_padding[SHARED_STATE_LINE_SIZE - 4 * sizeof(uint64)];
+
 	/*
 	 * The last COMB tick handed out, 0 for none.  Lock-free; only ever
 	 * increases.  Every backend that draws COMBs writes this line, so nothing
@@ -34,6 +64,9 @@ typedef struct SharedState
 	 * seqid_shard_tick().
 	 */
 	pg_atomic_uint64 shard_ticks[SHARED_STATE_SHARDS];
+
+	/* By number of the shard. */
+	ShardCounters shard_counters[SHARED_STATE_SHARDS];
 } SharedState;
 
 /* Use seqid_shared_state(); NULL until this process has attached. */
@@ -71,6 +104,17 @@ seqid_shard_tick(SharedState *state, int shard)
 	uint32		word = (uint32) shard / SHARED_STATE_LINES;
 
 	return &state->shard_ticks[line * SHARED_STATE_LINE_WORDS + word];
+}
+
+/* Raises a value that only ever increases. */
+static inline void
+seqid_atomic_raise(pg_atomic_uint64 *value, uint64 at_least)
+{
+	uint64		current = pg_atomic_read_u64(value);
+
+	while (current < at_least &&
+		   !pg_atomic_compare_exchange_u64(value, &current, at_least))
+		;
 }
 
 #endif							/* SEQID_SHARED_STATE_H */

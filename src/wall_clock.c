@@ -4,12 +4,16 @@
  */
 #include "postgres.h"
 
+#include "compat.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "portability/instr_time.h"
 #include "wall_clock.h"
 
 /* After that much real time, a clock that shows no progress stands still. */
 #define STANDSTILL_US 2000
+
+static uint32 wait_event = 0;
 
 void
 seqid_wait_for_tick(int64 unix_ms)
@@ -17,6 +21,8 @@ seqid_wait_for_tick(int64 unix_ms)
 	instr_time	start;
 	instr_time	waited;
 
+	if (wait_event == 0)
+		wait_event = compat_wait_event("SeqidNextMillisecond");
 	INSTR_TIME_SET_CURRENT(start);
 
 	/*
@@ -39,6 +45,8 @@ seqid_wait_for_tick(int64 unix_ms)
 		CHECK_FOR_INTERRUPTS();
 
 		/* Round up: a nap that ends too early would need another. */
+		pgstat_report_wait_start(wait_event);
 		pg_usleep((WALL_NS_PER_MS - now.ns) / WALL_NS_PER_US + 1);
+		pgstat_report_wait_end();
 	}
 }

@@ -1,0 +1,47 @@
+/*
+ * clock_mark.h
+ *	  The durable clock mark: no key may tell a later time until the mark does.
+ */
+#ifndef SEQID_CLOCK_MARK_H
+#define SEQID_CLOCK_MARK_H
+
+#include "postgres.h"
+
+/*
+ * Both are this backend's knowledge, in milliseconds since 1970.
+ *
+ * Keys up to seqid_mark_free_ms are covered by a mark that is known to be
+ * durable, with time to spare.  Keys up to seqid_mark_floor_ms may have been
+ * issued in an earlier life of the server.
+ */
+extern int64 seqid_mark_free_ms;
+extern int64 seqid_mark_floor_ms;
+
+/* Called from _PG_init. */
+extern void seqid_watch_mark(void);
+
+/*
+ * Use seqid_mark_covers().  Reads the mark's page; may raise the mark, which
+ * writes WAL, flushes it, and waits for a synchronous standby as a commit does.
+ * Raises object_not_in_prerequisite_state when the mark is missing,
+ * wrong_object_type or data_corrupted when it is not what it should be.
+ */
+extern bool seqid_look_at_mark(int64 first_ms, int64 last_ms);
+
+/* The mark of this database, as it stands on its page.  Errors as above. */
+extern int64 seqid_read_mark(void);
+
+/*
+ * To be called after keys were reserved and before they leave: makes sure that
+ * the mark covers the times from first_ms to last_ms.  False if these keys must
+ * be thrown away and others be reserved, as the floor turned out to be higher.
+ */
+static inline bool
+seqid_mark_covers(int64 first_ms, int64 last_ms)
+{
+	if (likely(last_ms <= seqid_mark_free_ms))
+		return true;
+	return seqid_look_at_mark(first_ms, last_ms);
+}
+
+#endif							/* SEQID_CLOCK_MARK_H */
