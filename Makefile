@@ -16,9 +16,11 @@ OBJS = \
 	src/seqid.o \
 	src/sequential_uuid.o \
 	src/shard_clock.o \
+	src/shard_list.o \
 	src/shared_state.o \
 	src/snowflake.o \
 	src/snowflake_codec.o \
+	src/stats.o \
 	src/wall_clock.o
 
 EXTENSION = seqid

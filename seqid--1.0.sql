@@ -206,6 +206,39 @@ COMMENT ON FUNCTION uuid_time_nextval(int, int) IS
 'random UUID whose prefix is the block of the current interval, in seconds';
 
 --
+-- Statistics
+--
+
+CREATE FUNCTION seqid_stat_shards(OUT shard int, OUT last_id bigint,
+	OUT last_time timestamptz, OUT ahead_ms bigint, OUT waits bigint,
+	OUT clock_regressions bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'seqid_stat_shards'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 10;
+COMMENT ON FUNCTION seqid_stat_shards() IS
+'what the view seqid_stat_shards shows';
+
+CREATE VIEW seqid_stat_shards AS
+	SELECT shard, last_id, last_time, ahead_ms, waits, clock_regressions
+	  FROM seqid_stat_shards();
+COMMENT ON VIEW seqid_stat_shards IS
+'shards that have issued ids since the server started';
+COMMENT ON COLUMN seqid_stat_shards.last_id IS 'the last id that was reserved';
+COMMENT ON COLUMN seqid_stat_shards.last_time IS 'the time that it tells';
+COMMENT ON COLUMN seqid_stat_shards.ahead_ms IS 'how far that is ahead of the clock, in milliseconds';
+COMMENT ON COLUMN seqid_stat_shards.waits IS 'how often a call waited for the next millisecond';
+COMMENT ON COLUMN seqid_stat_shards.clock_regressions IS 'how often a call found the clock more than 1 ms behind, and went on or was refused';
+GRANT SELECT ON seqid_stat_shards TO PUBLIC;
+
+CREATE FUNCTION seqid_stat(OUT preloaded boolean, OUT clock_mark timestamptz,
+	OUT comb_time timestamptz, OUT marks_written bigint, OUT years_left float8)
+RETURNS record
+AS 'MODULE_PATHNAME', 'seqid_stat'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION seqid_stat() IS
+'whether seqid was preloaded, the durable mark of this database, the time of the last COMB, how often marks were raised, years left in snowflake ids';
+
+--
 -- The first key raises the mark above all that this server issued so far, also
 -- before the extension was dropped and created again.
 --

@@ -8,17 +8,13 @@
 #include "postgres.h"
 
 #include "comb_layout.h"
-#include "datatype/timestamp.h"
 #include "entropy.h"
 #include "fmgr.h"
 #include "guc.h"
+#include "pg_epoch.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "wall_clock.h"
-
-/* PostgreSQL counts microseconds from 2000, a COMB from 1970. */
-#define UNIX_EPOCH_PG_US \
-	(-(int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
 /*
  * SQL Server compares the bytes of a uniqueidentifier, as printed, in this
@@ -91,7 +87,7 @@ comb_uuid_timestamp(PG_FUNCTION_ARGS)
 {
 	UuidHalves	halves = checked_comb(PG_GETARG_UUID_P(0));
 
-	PG_RETURN_TIMESTAMPTZ(UNIX_EPOCH_PG_US + comb_tick_us(comb_tick(halves)));
+	PG_RETURN_TIMESTAMPTZ(pg_time_of_unix_us(comb_tick_us(comb_tick(halves))));
 }
 
 /*

@@ -2,25 +2,57 @@
  * guc.c
  *	  The settings of seqid.
  *
- * Both decide which ids a server may issue, so neither is an ordinary user's
- * to change: a session that picked another server's shard could repeat its
- * ids.  A superuser may set them for a database or a role.
+ * All decide which ids a server may issue, so none is an ordinary user's to
+ * change: a session that picked another server's shard could repeat its ids.
  */
 #include "postgres.h"
 
 #include <limits.h>
 
-#include "utils/guc.h"
-
+#include "compat.h"
 #include "guc.h"
 #include "snowflake_layout.h"
 
 int			seqid_shard_id = -1;
 int			seqid_max_clock_regression_ms = 10000;
+char	   *seqid_allowed_shards = NULL;
+const ShardSet *seqid_allowed_shard_set = NULL;
+
+StaticAssertDecl(SHARD_LIST_SHARDS == 1 << 10,
+				 "a list must be able to name every shard of the layout");
+
+static bool
+check_allowed_shards(char **newval, void **extra,
+					 GucSource source pg_attribute_unused())
+{
+	ShardSet	set;
+	const char *where;
+	const char *why;
+
+	if (!seqid_parse_shard_list(*newval, &set, &where, &why))
+	{
+		GUC_check_errdetail("\"%s\" %s.", where, why);
+		GUC_check_errhint("Give numbers and ranges with commas between them, such as \"3, 16-31\".");
+		return false;
+	}
+
+	*extra = compat_guc_malloc(sizeof(ShardSet));
+	if (*extra == NULL)
+		return false;
+	memcpy(*extra, &set, sizeof(ShardSet));
+	return true;
+}
+
+static void
+assign_allowed_shards(const char *newval pg_attribute_unused(), void *extra)
+{
+	seqid_allowed_shard_set = extra;
+}
 
 void
 seqid_define_settings(void)
 {
+	/* Set for a server that has one shard, so that tables need not name it. */
 	DefineCustomIntVariable("seqid.shard_id",
 							"Sets the shard of this server's snowflake ids.",
 							"-1 means that every caller has to name a shard.",
@@ -33,6 +65,23 @@ seqid_define_settings(void)
 							NULL,
 							NULL,
 							NULL);
+
+	/*
+	 * Set where several servers draw ids for the same tables.  A dump, a
+	 * replica or a copied ALTER DATABASE carries the shards of its origin
+	 * along; this one belongs to the machine, so it is read from the
+	 * configuration file only.
+	 */
+	DefineCustomStringVariable("seqid.allowed_shards",
+							   "Lists the shards whose snowflake ids this server may issue.",
+							   "Numbers and ranges with commas between them.",
+							   &seqid_allowed_shards,
+							   "0-1023",
+							   PGC_SIGHUP,
+							   0,
+							   check_allowed_shards,
+							   assign_allowed_shards,
+							   NULL);
 
 	/*
 	 * Large enough for a clock that is corrected by hand or by a restarted

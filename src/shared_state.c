@@ -19,6 +19,7 @@
 #define SHARED_STATE_NAME "seqid shared state 2"
 
 SharedState *seqid_attached_state = NULL;
+bool		seqid_preloaded = false;
 
 StaticAssertDecl(offsetof(SharedState, shard_ticks) % SHARED_STATE_LINE_SIZE == 0,
 				 "the shards' words must start on a cache line of their own");
@@ -99,6 +100,8 @@ startup_shared_state(void)
 void
 seqid_reserve_shared_state(void)
 {
-	if (process_shared_preload_libraries_in_progress)
+	/* What the postmaster sets, its children inherit. */
+	seqid_preloaded = process_shared_preload_libraries_in_progress;
+	if (seqid_preloaded)
 		compat_reserve_segment(sizeof(SharedState), startup_shared_state);
 }

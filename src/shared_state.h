@@ -72,6 +72,9 @@ typedef struct SharedState
 /* Use seqid_shared_state(); NULL until this process has attached. */
 extern SharedState *seqid_attached_state;
 
+/* Whether this process had the library from shared_preload_libraries. */
+extern bool seqid_preloaded;
+
 /* Called from _PG_init: sees to it that there will be room. */
 extern void seqid_reserve_shared_state(void);
 

@@ -44,6 +44,27 @@ prevent_during_recovery(void)
 				 errmsg("cannot issue snowflake ids during recovery")));
 }
 
+/* A shard that is another server's: its ids would be issued there too. */
+static pg_noinline void
+report_shard_not_allowed(int shard)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("shard %d is not one that this server may issue", shard),
+			 errdetail("\"seqid.allowed_shards\" is \"%s\".",
+					   seqid_allowed_shards)));
+}
+
+/* What every generator checks before it reserves ids of a shard. */
+static inline void
+check_may_issue(int shard)
+{
+	seqid_check_shard(shard);
+	if (unlikely(!shard_set_has(seqid_allowed_shard_set, shard)))
+		report_shard_not_allowed(shard);
+	prevent_during_recovery();
+}
+
 /* The id of a tick, which becomes the one the session got last. */
 static inline int64
 issue_id(int64 tick, int shard)
@@ -57,24 +78,22 @@ next_id(int shard)
 {
 	int			reserved;
 
-	prevent_during_recovery();
+	check_may_issue(shard);
 	return issue_id(seqid_reserve_ticks(layout, shard, 1, 1, &reserved), shard);
 }
 
 /*
  * snowflake_nextval(shard int) returns bigint
  *	  The next id of that shard.  22023 for a shard out of range, 25006 on a
- *	  standby, 55000 when the clock is too far behind, 2200H when the layout's
- *	  time is over.
+ *	  standby, 55000 for a shard that seqid.allowed_shards does not list, when
+ *	  the clock is too far behind or the durable mark is missing, 2200H when
+ *	  the layout's time is over.
  */
 PG_FUNCTION_INFO_V1(snowflake_nextval);
 Datum
 snowflake_nextval(PG_FUNCTION_ARGS)
 {
-	int32		shard = PG_GETARG_INT32(0);
-
-	seqid_check_shard(shard);
-	PG_RETURN_INT64(next_id(shard));
+	PG_RETURN_INT64(next_id(PG_GETARG_INT32(0)));
 }
 
 /*
@@ -113,13 +132,12 @@ snowflake_nextvals(PG_FUNCTION_ARGS)
 		int32		shard = PG_GETARG_INT32(0);
 		int32		count = PG_GETARG_INT32(1);
 
-		seqid_check_shard(shard);
 		if (count < 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("count %d is out of range", count),
 					 errdetail("A count must not be negative.")));
-		prevent_during_recovery();
+		check_may_issue(shard);
 
 		funcctx = SRF_FIRSTCALL_INIT();
 		run = MemoryContextAllocZero(funcctx->multi_call_memory_ctx,
@@ -164,13 +182,12 @@ snowflake_nextblock(PG_FUNCTION_ARGS)
 	int			reserved;
 	int64		first;
 
-	seqid_check_shard(shard);
 	if (count < 1 || count > max_count)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("block size %d is out of range", count),
 				 errdetail("A block must have between 1 and %d ids.", max_count)));
-	prevent_during_recovery();
+	check_may_issue(shard);
 
 	first = seqid_reserve_ticks(layout, shard, count, count, &reserved);
 

@@ -8,19 +8,14 @@
  */
 #include "postgres.h"
 
-#include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "pg_epoch.h"
 #include "snowflake_codec.h"
 #include "snowflake_layout.h"
 #include "utils/timestamp.h"
 
 static const SnowflakeLayout *const layout = &snowflake_64;
-
-/* PostgreSQL counts microseconds from 2000, the layout milliseconds from 2023. */
-#define LAYOUT_EPOCH_PG_MS \
-	(snowflake_64.epoch_unix_ms - \
-	 (int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY * 1000)
 
 void
 seqid_check_shard(int32 shard)
@@ -60,8 +55,8 @@ checked_id(int64 id)
 static int64
 checked_ms(TimestampTz time)
 {
-	int64		first = LAYOUT_EPOCH_PG_MS * 1000;
-	int64		last = (LAYOUT_EPOCH_PG_MS + snowflake_max_ms(layout)) * 1000 + 999;
+	TimestampTz first = pg_time_of_unix_ms(layout->epoch_unix_ms);
+	TimestampTz last = first + snowflake_max_ms(layout) * 1000 + 999;
 
 	/* Also refuses the infinities, which are the extremes of int64. */
 	if (time < first || time > last)
@@ -76,7 +71,7 @@ checked_ms(TimestampTz time)
 static TimestampTz
 id_timestamp(int64 id)
 {
-	return (LAYOUT_EPOCH_PG_MS + snowflake_id_ms(layout, id)) * 1000;
+	return pg_time_of_unix_ms(layout->epoch_unix_ms + snowflake_id_ms(layout, id));
 }
 
 /*

@@ -1,0 +1,28 @@
+/*
+ * pg_epoch.h
+ *	  Times of PostgreSQL, which counts microseconds from 2000, and Unix times.
+ */
+#ifndef SEQID_PG_EPOCH_H
+#define SEQID_PG_EPOCH_H
+
+#include "postgres.h"
+
+#include "datatype/timestamp.h"
+
+/* 1970-01-01 00:00:00 UTC as a timestamptz. */
+#define UNIX_EPOCH_PG_US \
+	(-(int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
+
+static inline TimestampTz
+pg_time_of_unix_us(int64 unix_us)
+{
+	return unix_us + UNIX_EPOCH_PG_US;
+}
+
+static inline TimestampTz
+pg_time_of_unix_ms(int64 unix_ms)
+{
+	return pg_time_of_unix_us(unix_ms * 1000);
+}
+
+#endif							/* SEQID_PG_EPOCH_H */

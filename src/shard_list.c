@@ -1,0 +1,82 @@
+/*
+ * shard_list.c
+ *	  Reads a list of shards such as "3, 16-31".
+ */
+#include "postgres.h"
+
+#include <ctype.h>
+
+#include "shard_list.h"
+
+static const char *
+skip_spaces(const char *p)
+{
+	while (isspace((unsigned char) *p))
+		p++;
+	return p;
+}
+
+/* One number, without sign; -1 if there is none or it is no shard. */
+static int
+read_shard(const char **p)
+{
+	int			shard = 0;
+
+	*p = skip_spaces(*p);
+	if (!isdigit((unsigned char) **p))
+		return -1;
+
+	/* Stops before it can overflow: four digits are too large already. */
+	while (isdigit((unsigned char) **p) && shard < SHARD_LIST_SHARDS)
+		shard = shard * 10 + (*(*p)++ - '0');
+	*p = skip_spaces(*p);
+
+	return shard < SHARD_LIST_SHARDS ? shard : -1;
+}
+
+/* A number, or two with a dash between them. */
+static const char *
+read_range(const char **p, ShardSet *set)
+{
+	int			first = read_shard(p);
+	int			last = first;
+
+	if (first >= 0 && **p == '-')
+	{
+		(*p)++;
+		last = read_shard(p);
+	}
+	if (first < 0 || last < 0)
+		return "is not a shard from 0 to 1023";
+	if (first > last)
+		return "is a range that ends before it begins";
+
+	for (int shard = first; shard <= last; shard++)
+		set->bits[shard / 64] |= UINT64CONST(1) << (shard % 64);
+	return NULL;
+}
+
+bool
+seqid_parse_shard_list(const char *list, ShardSet *set,
+					   const char **where, const char **why)
+{
+	const char *p = list;
+
+	memset(set, 0, sizeof(*set));
+	for (;;)
+	{
+		*where = skip_spaces(p);
+		*why = read_range(&p, set);
+		if (*why != NULL)
+			return false;
+		if (*p == '\0')
+			return true;
+		if (*p != ',')
+		{
+			*where = p;
+			*why = "is not a comma";
+			return false;
+		}
+		p++;
+	}
+}

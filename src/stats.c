@@ -1,0 +1,113 @@
+/*
+ * stats.c
+ *	  What administrators want to know: how far shards are, and how far the mark.
+ *
+ * Reads shared memory and the mark's page; changes nothing.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "clock_mark.h"
+#include "comb_layout.h"
+#include "compat.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "pg_epoch.h"
+#include "shared_state.h"
+#include "snowflake_layout.h"
+#include "utils/timestamp.h"
+#include "wall_clock.h"
+
+#define MS_PER_YEAR	(365.2425 * 24 * 60 * 60 * 1000)
+
+static const SnowflakeLayout *const layout = &snowflake_64;
+
+static TupleDesc
+result_descriptor(FunctionCallInfo fcinfo)
+{
+	TupleDesc	tupdesc;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return BlessTupleDesc(tupdesc);
+}
+
+static Datum
+shard_row(TupleDesc tupdesc, SharedState *state, int shard, int64 tick)
+{
+	ShardCounters *counters = &state->shard_counters[shard];
+	int64		unix_ms = snowflake_tick_ms(layout, tick) + layout->epoch_unix_ms;
+	Datum		values[6];
+	bool		nulls[6] = {false};
+
+	values[0] = Int32GetDatum(shard);
+	values[1] = Int64GetDatum(snowflake_tick_id(layout, tick, shard));
+	values[2] = TimestampTzGetDatum(pg_time_of_unix_ms(unix_ms));
+	values[3] = Int64GetDatum(Max(0, unix_ms - wall_clock_read_ms()));
+	values[4] = Int64GetDatum((int64) pg_atomic_read_u64(&counters->waits));
+	values[5] = Int64GetDatum((int64) pg_atomic_read_u64(&counters->clock_regressions));
+
+	return HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls));
+}
+
+/*
+ * seqid_stat_shards() returns setof (shard, last_id, last_time, ahead_ms, waits, clock_regressions)
+ *	  A row for each shard that has issued ids since the server started.
+ */
+PG_FUNCTION_INFO_V1(seqid_stat_shards);
+Datum
+seqid_stat_shards(PG_FUNCTION_ARGS)
+{
+	SharedState *state = seqid_shared_state();
+	FuncCallContext *funcctx;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		MemoryContext old;
+
+		funcctx = SRF_FIRSTCALL_INIT();
+		old = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
+		funcctx->tuple_desc = result_descriptor(fcinfo);
+		MemoryContextSwitchTo(old);
+		funcctx->max_calls = SHARED_STATE_SHARDS;
+	}
+
+	/* The counter is that of shards looked at, not of rows returned. */
+	funcctx = SRF_PERCALL_SETUP();
+	while (funcctx->call_cntr < funcctx->max_calls)
+	{
+		int			shard = (int) funcctx->call_cntr;
+		int64		tick = (int64) pg_atomic_read_u64(seqid_shard_tick(state, shard));
+
+		if (tick != 0)
+			SRF_RETURN_NEXT(funcctx, shard_row(funcctx->tuple_desc, state, shard, tick));
+		funcctx->call_cntr++;
+	}
+	SRF_RETURN_DONE(funcctx);
+}
+
+/*
+ * seqid_stat() returns (preloaded, clock_mark, comb_time, marks_written, years_left)
+ *	  One row.  clock_mark is this database's; comb_time is NULL until the
+ *	  first COMB since the server started.  Errors of seqid_read_mark().
+ */
+PG_FUNCTION_INFO_V1(seqid_stat);
+Datum
+seqid_stat(PG_FUNCTION_ARGS)
+{
+	SharedState *state = seqid_shared_state();
+	int64		comb = (int64) pg_atomic_read_u64(&state->comb_tick);
+	int64		left_ms = snowflake_max_ms(layout) + layout->epoch_unix_ms - wall_clock_read_ms();
+	Datum		values[5];
+	bool		nulls[5] = {false};
+
+	values[0] = BoolGetDatum(seqid_preloaded);
+	values[1] = TimestampTzGetDatum(pg_time_of_unix_ms(seqid_read_mark()));
+	values[2] = TimestampTzGetDatum(pg_time_of_unix_us(comb_tick_us(comb)));
+	nulls[2] = (comb == 0);
+	values[3] = Int64GetDatum((int64) pg_atomic_read_u64(&state->marks_written));
+	values[4] = Float8GetDatum(left_ms / MS_PER_YEAR);
+
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_descriptor(fcinfo),
+													  values, nulls)));
+}
