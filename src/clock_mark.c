@@ -58,11 +58,13 @@
 
 #define MARK_RELATION	"seqid_clock_mark"
 
-/* How far ahead the mark is raised. */
-#define MARK_LEASE_MS	1000
-
-/* Who finds another backend raising the mark looks again this much later. */
-#define MARK_RETRY_MS	(MARK_LEASE_MS / 8)
+/*
+ * How far ahead the mark is raised.  Less where keys are ahead of the clock
+ * already: the next life of the server begins above the mark, so restarts in
+ * quick succession would otherwise add a second each.
+ */
+#define MARK_LEASE_MS		1000
+#define MARK_AHEAD_LEASE_MS	200
 
 /* What commands/sequence.c writes into the special space of its pages. */
 #define SEQUENCE_MAGIC	0x1717
@@ -243,10 +245,10 @@ make_durable(XLogRecPtr lsn)
 
 /* Whether somebody has to raise the mark on account of keys of last_ms. */
 static bool
-mark_is_low(Mark mark, int64 last_ms)
+mark_is_low(Mark mark, int64 last_ms, int64 lease_ms)
 {
 	return mark.life != seqid_shared_state()->life ||
-		mark.ms < last_ms + MARK_LEASE_MS / 2;
+		mark.ms < last_ms + lease_ms / 2;
 }
 
 /*
@@ -255,7 +257,8 @@ mark_is_low(Mark mark, int64 last_ms)
  * believes still covers the keys.
  */
 static bool
-settle_mark(Relation rel, Buffer buffer, int64 last_ms, Mark *mark)
+settle_mark(Relation rel, Buffer buffer, int64 last_ms, int64 lease_ms,
+			Mark *mark)
 {
 	bool		may_wait = last_ms > believed_ms;
 
@@ -263,7 +266,7 @@ settle_mark(Relation rel, Buffer buffer, int64 last_ms, Mark *mark)
 	*mark = read_mark(rel, buffer);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 
-	if (!mark_is_low(*mark, last_ms))
+	if (!mark_is_low(*mark, last_ms, lease_ms))
 		return may_wait || !XLogNeedsFlush(mark->lsn);
 
 	if (may_wait)
@@ -273,9 +276,8 @@ settle_mark(Relation rel, Buffer buffer, int64 last_ms, Mark *mark)
 
 	/* Another backend may have raised it since. */
 	*mark = read_mark(rel, buffer);
-	if (mark_is_low(*mark, last_ms))
-		*mark = write_mark(rel, buffer,
-						   Max(last_ms, wall_clock_read_ms()) + MARK_LEASE_MS);
+	if (mark_is_low(*mark, last_ms, lease_ms))
+		*mark = write_mark(rel, buffer, last_ms + lease_ms);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	return true;
 }
@@ -286,6 +288,7 @@ seqid_look_at_mark(int64 first_ms, int64 last_ms)
 	Relation	rel;
 	Buffer		buffer;
 	Mark		mark;
+	int64		lease_ms;
 
 	/* Only COMBs come here on a standby; they do without, as it cannot log. */
 	if (RecoveryInProgress())
@@ -293,18 +296,19 @@ seqid_look_at_mark(int64 first_ms, int64 last_ms)
 
 	rel = open_mark_relation();
 	buffer = ReadBuffer(rel, 0);
+	lease_ms = last_ms > wall_clock_read_ms() ? MARK_AHEAD_LEASE_MS : MARK_LEASE_MS;
 
-	if (settle_mark(rel, buffer, last_ms, &mark))
+	if (settle_mark(rel, buffer, last_ms, lease_ms, &mark))
 	{
 		/* A crash here must find the mark, or have issued nothing beyond it. */
 		make_durable(mark.lsn);
 		believed_ms = mark.ms;
-		seqid_mark_free_ms = believed_ms - MARK_LEASE_MS / 2;
+		seqid_mark_free_ms = believed_ms - lease_ms / 2;
 		seqid_mark_floor_ms =
 			(int64) pg_atomic_read_u64(&seqid_shared_state()->floor_ms);
 	}
 	else
-		seqid_mark_free_ms = Min(believed_ms, last_ms + MARK_RETRY_MS);
+		seqid_mark_free_ms = Min(believed_ms, last_ms + lease_ms / 8);
 
 	ReleaseBuffer(buffer);
 	relation_close(rel, RowExclusiveLock);

@@ -12,40 +12,13 @@ use Test::More;
 
 use FindBin;
 use lib $FindBin::RealBin;
+use SeqidClock;
 use SeqidSession;
 
-my ($library) = glob('/usr/lib/*/faketime/libfaketime.so.1');
-die 'libfaketime is not installed' unless defined $library;
-
-my $clock_file = PostgreSQL::Test::Utils::tempdir . '/clock';
-
-# In the words of libfaketime: '-5s', '+1d', '@2022-01-01 00:00:00' for a clock
-# that goes on from there, the same without @ for one that stands still.
-sub set_clock
-{
-	my ($spec) = @_;
-
-	open my $file, '>', "$clock_file.new" or die $!;
-	print $file "$spec\n";
-	close $file;
-	rename "$clock_file.new", $clock_file or die $!;
-	return;
-}
-
-set_clock('+0s');
+my $clock = SeqidClock->new;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-{
-	local %ENV = (
-		%ENV,
-		LD_PRELOAD => $library,
-		FAKETIME_TIMESTAMP_FILE => $clock_file,
-		FAKETIME_NO_CACHE => 1,
-		FAKETIME_DONT_FAKE_MONOTONIC => 1,
-		DONT_FAKE_MONOTONIC => 1,
-		TZ => 'UTC');
-	$node->start;
-}
+$clock->start($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION seqid');
 
 my $session = SeqidSession->new($node);
@@ -80,7 +53,7 @@ my $ahead = 'round(extract(epoch FROM snowflake_timestamp(%s) - clock_timestamp(
 #
 my $last = issue('snowflake_nextval(5)');
 my $comb = issue('comb_uuid()');
-set_clock('-5s');
+$clock->set('-5s');
 cmp_ok($session->query('SELECT snowflake_nextval(5)'), '>', $last, 'back 5 s: ids go on');
 my $lead = $session->query('SELECT ' . sprintf($ahead, 'snowflake_nextval(5)'));
 cmp_ok($lead, '>', 0, 'back 5 s: ahead of the clock');
@@ -116,7 +89,7 @@ like(issue('snowflake_nextval(5)'), qr/^\d+$/, 'back 5 s: allowed again');
 #
 $last = issue('snowflake_nextval(5)');
 $comb = issue('comb_uuid()');
-set_clock('-1h');
+$clock->set('-1h');
 for my $call ('snowflake_nextval(5)', 'snowflake_nextvals(5, 3)',
 	'snowflake_nextblock(5, 1)', 'snowflake_nextblock(5, 4096)')
 {
@@ -131,7 +104,7 @@ $session->query("SET seqid.max_clock_regression = '2h'");
 is(issue('snowflake_nextval(5)'), $last + 1, 'back 1 h: the next id if the limit is raised');
 $session->query('RESET seqid.max_clock_regression');
 
-set_clock('+0s');
+$clock->set('+0s');
 cmp_ok(issue('snowflake_nextval(5)'), '>', $last + 1, 'the clock is right again: ids go on');
 cmp_ok($session->query('SELECT ' . sprintf($ahead, 'snowflake_nextval(5)')),
 	'<=', 0, 'the clock is right again: they tell its time');
@@ -139,20 +112,20 @@ cmp_ok($session->query('SELECT ' . sprintf($ahead, 'snowflake_nextval(5)')),
 #
 # A day ahead and back.
 #
-set_clock('+1d');
+$clock->set('+1d');
 my $tomorrow = issue('snowflake_nextval(5)');
 cmp_ok($tomorrow, '>', $last + (86000000 << 22), 'ahead 1 d: ids are of tomorrow');
-set_clock('+0s');
+$clock->set('+0s');
 fails_like('snowflake_nextval(5)', qr/^55000: clock is 8[56]\d{6} ms behind/,
 	'ahead 1 d and back: the shard that issued ids meanwhile is refused');
 cmp_ok(issue('snowflake_nextval(8)'), '<', $tomorrow, 'ahead 1 d and back: others are not');
-set_clock('+1d');
+$clock->set('+1d');
 cmp_ok(issue('snowflake_nextval(5)'), '>', $tomorrow, 'ahead 1 d again: it goes on');
 
 #
 # A clock that stands still hangs nobody: ids go on up to the limit.
 #
-set_clock('2030-01-01 00:00:00');
+$clock->set('2030-01-01 00:00:00');
 is( $session->query(
 		'SELECT count(DISTINCT id) FROM (SELECT snowflake_nextval(20) AS id
 		 FROM generate_series(1, 20000)) d'),
@@ -170,7 +143,7 @@ is($session->query('SELECT count(DISTINCT id) FROM comb_uuids(10000) id'),
 #
 # Outside the time of the format.
 #
-set_clock('@2022-06-01 00:00:00');
+$clock->set('@2022-06-01 00:00:00');
 fails_like('snowflake_nextval(30)', qr/^55000: clock is before the epoch/,
 	'before 2023: refused');
 fails_like('snowflake_nextval(5)', qr/^55000: /, 'before 2023: refused');
@@ -178,7 +151,7 @@ like(issue('comb_uuid()'), qr/^[0-9a-f-]{36}$/, 'before 2023: combs go on');
 
 # The clock stands at the beginning of the last second, 551 ms before the end.
 # Ids go on to the very last, and not further.
-set_clock('2092-09-06 15:47:35');
+$clock->set('2092-09-06 15:47:35');
 $session->query("SET seqid.max_clock_regression = '1d'");
 is( $session->query(
 		'SELECT snowflake_parts(max(first) + 4095), count(*) FROM
@@ -189,15 +162,15 @@ fails_like('snowflake_nextval(31)', qr/^2200H: time of snowflake ids is used up$
 	'the last second: and then end');
 like(issue('snowflake_nextval(33)'), qr/^\d+$/, 'the last second: other shards go on');
 $session->query('RESET seqid.max_clock_regression');
-set_clock('@2092-09-06 15:47:36');
+$clock->set('@2092-09-06 15:47:36');
 fails_like('snowflake_nextval(31)', qr/^2200H: time of snowflake ids is used up$/,
 	'after the end: refused');
 fails_like('snowflake_nextval(32)', qr/^2200H: /, 'after the end: unused shards too');
 fails_like('snowflake_nextblock(31, 4096)', qr/^2200H: /, 'after the end: blocks too');
-set_clock('@2093-01-01 00:00:00');
+$clock->set('@2093-01-01 00:00:00');
 fails_like('snowflake_nextval(31)', qr/^2200H: /, 'years after the end: refused');
 like(issue('comb_uuid()'), qr/^[0-9a-f-]{36}$/, 'years after the end: combs go on');
-set_clock('+0s');
+$clock->set('+0s');
 like(issue('snowflake_nextval(32)'), qr/^\d+$/, 'a refused call changed nothing');
 
 $session->close;

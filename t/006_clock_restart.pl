@@ -1,0 +1,99 @@
+# The clock is set while the server is down: ids go on, or are refused, and no
+# id comes again.
+#
+# SQL can neither restart a server nor set its clock.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use SeqidClock;
+
+my $clock = SeqidClock->new;
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$clock->start($node);
+$node->safe_psql('postgres', 'CREATE EXTENSION seqid');
+
+# The outcome of a statement: what it returns, or its SQLSTATE.
+sub outcome
+{
+	my ($sql) = @_;
+	my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql");
+
+	return $status == 0 ? $out : $err =~ /ERROR:  (\w{5})/ ? $1 : $err;
+}
+
+my $last = outcome('SELECT snowflake_nextval(5)');
+my $comb = outcome('SELECT comb_uuid()');
+
+# Restarts with the clock at an offset, and checks that a shard that issued ids
+# and one that did not either go on or are refused.
+sub step
+{
+	my ($offset, $mode, $refused) = @_;
+	my $what = "$offset, $mode restart";
+
+	$node->stop($mode);
+	$clock->set($offset);
+	$clock->start($node);
+
+	for my $shard (5, 6)
+	{
+		my $id = outcome("SELECT snowflake_nextval($shard)");
+
+		if ($refused)
+		{
+			is($id, '55000', "$what: shard $shard is refused");
+		}
+		else
+		{
+			cmp_ok($id >> 22, '>', $last >> 22, "$what: shard $shard goes on");
+		}
+	}
+	$last = outcome('SELECT max(snowflake_nextval(5)) FROM generate_series(1, 5000)') unless $refused;
+
+	my $next = outcome('SELECT comb_uuid()');
+	cmp_ok($next, 'gt', $comb, "$what: combs go on");
+	$comb = $next;
+	return;
+}
+
+for my $mode ('fast', 'immediate')
+{
+	step('+0s', $mode, 0);
+	step('-1s', $mode, 0);
+	step('-5s', $mode, 0);
+	step('+0s', $mode, 0);
+	step('-1h', $mode, 1);
+	step('+0s', $mode, 0);
+}
+
+# COMBs are drawn although snowflakes are refused, and take the mark along: so
+# does a clock that was a day ahead.
+step('+1d', 'fast', 0);
+step('+0s', 'fast', 1);
+step('+1d', 'immediate', 0);
+step('-5s', 'immediate', 1);
+
+# Whoever knows that the clock is right now may let ids go on from there.
+is( outcome("SET seqid.max_clock_regression = '2d'; SELECT snowflake_nextval(5) > $last"),
+	't', 'a larger limit lets ids go on');
+
+# The mark counts as floor once a life, not for every new session: a shard is
+# not pushed ahead by sessions that come and go.
+$clock->set('+2d');
+outcome('SELECT snowflake_nextval(5)');
+my $ahead = outcome(
+	'SELECT extract(epoch FROM snowflake_timestamp(snowflake_nextval(6)) - clock_timestamp()) <= 0'
+) for 1 .. 20;
+is( outcome('SELECT snowflake_timestamp(snowflake_nextval(8)) <= clock_timestamp()'),
+	't', 'new sessions are not pushed ahead of the clock');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,64 @@
+# SeqidClock.pm
+#	  A clock that a test can set, for one server, by libfaketime.
+
+package SeqidClock;
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+
+sub new
+{
+	my ($class) = @_;
+	my ($library) = glob('/usr/lib/*/faketime/libfaketime.so.1');
+	die 'libfaketime is not installed' unless defined $library;
+
+	my $self = bless {
+		library => $library,
+		file => PostgreSQL::Test::Utils::tempdir . '/clock'
+	}, $class;
+	$self->set('+0s');
+	return $self;
+}
+
+# In the words of libfaketime: '-5s', '+1d', '@2022-01-01 00:00:00' for a clock
+# that goes on from there, the same without @ for one that stands still.  Takes
+# effect in a running server.
+sub set
+{
+	my ($self, $spec) = @_;
+
+	open my $file, '>', "$self->{file}.new" or die $!;
+	print $file "$spec\n";
+	close $file;
+	rename "$self->{file}.new", $self->{file} or die $!;
+	return;
+}
+
+# Starts a server that goes by this clock; waits for what is left of the one
+# before, which may still hold its shared memory.
+sub start
+{
+	my ($self, $node) = @_;
+	local %ENV = (
+		%ENV,
+		LD_PRELOAD => $self->{library},
+		FAKETIME_TIMESTAMP_FILE => $self->{file},
+		FAKETIME_NO_CACHE => 1,
+		FAKETIME_DONT_FAKE_MONOTONIC => 1,
+		DONT_FAKE_MONOTONIC => 1,
+		TZ => 'UTC');
+
+	for my $try (1 .. 100)
+	{
+		return if $node->start(fail_ok => 1);
+
+		# The process file is the old server's: the node is not running.
+		$node->{_pid} = undef;
+		select undef, undef, undef, 0.1;
+	}
+	die 'the server does not start';
+}
+
+1;
