@@ -21,9 +21,11 @@ const ShardSet *seqid_allowed_shard_set = NULL;
 StaticAssertDecl(SHARD_LIST_SHARDS == 1 << 10,
 				 "a list must be able to name every shard of the layout");
 
+/* Whether the list in force is more than the default. */
+static bool allowed_shards_given = false;
+
 static bool
-check_allowed_shards(char **newval, void **extra,
-					 GucSource source pg_attribute_unused())
+check_allowed_shards(char **newval, void **extra, GucSource source)
 {
 	ShardSet	set;
 	const char *where;
@@ -40,6 +42,9 @@ check_allowed_shards(char **newval, void **extra,
 	if (*extra == NULL)
 		return false;
 	memcpy(*extra, &set, sizeof(ShardSet));
+
+	if (source != PGC_S_DEFAULT)
+		allowed_shards_given = true;
 	return true;
 }
 
@@ -47,6 +52,40 @@ static void
 assign_allowed_shards(const char *newval pg_attribute_unused(), void *extra)
 {
 	seqid_allowed_shard_set = extra;
+}
+
+/*
+ * Until the library is loaded, anybody can set anything of that name in a
+ * session; and a list in the configuration file is not looked at.  What cannot
+ * stand is dropped when the setting is defined, with a warning, and the default
+ * takes its place: all shards.  That must not be a way around the list, so then
+ * no shard is allowed.
+ */
+static void
+define_allowed_shards(void)
+{
+	static const ShardSet no_shards;
+	bool		wanted = GetConfigOption("seqid.allowed_shards", true, false) != NULL;
+
+	/*
+	 * Set where several servers draw ids for the same tables.  A dump, a
+	 * replica or a copied ALTER DATABASE carries the shards of its origin
+	 * along; this one belongs to the machine, so it is read from the
+	 * configuration file only.
+	 */
+	DefineCustomStringVariable("seqid.allowed_shards",
+							   "Lists the shards whose snowflake ids this server may issue.",
+							   "Numbers and ranges with commas between them.",
+							   &seqid_allowed_shards,
+							   "0-1023",
+							   PGC_SIGHUP,
+							   0,
+							   check_allowed_shards,
+							   assign_allowed_shards,
+							   NULL);
+
+	if (wanted && !allowed_shards_given)
+		seqid_allowed_shard_set = &no_shards;
 }
 
 void
@@ -66,22 +105,7 @@ seqid_define_settings(void)
 							NULL,
 							NULL);
 
-	/*
-	 * Set where several servers draw ids for the same tables.  A dump, a
-	 * replica or a copied ALTER DATABASE carries the shards of its origin
-	 * along; this one belongs to the machine, so it is read from the
-	 * configuration file only.
-	 */
-	DefineCustomStringVariable("seqid.allowed_shards",
-							   "Lists the shards whose snowflake ids this server may issue.",
-							   "Numbers and ranges with commas between them.",
-							   &seqid_allowed_shards,
-							   "0-1023",
-							   PGC_SIGHUP,
-							   0,
-							   check_allowed_shards,
-							   assign_allowed_shards,
-							   NULL);
+	define_allowed_shards();
 
 	/*
 	 * Large enough for a clock that is corrected by hand or by a restarted

@@ -51,8 +51,7 @@ report_shard_not_allowed(int shard)
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("shard %d is not one that this server may issue", shard),
-			 errdetail("\"seqid.allowed_shards\" is \"%s\".",
-					   seqid_allowed_shards)));
+			 errhint("Look at \"seqid.allowed_shards\" in the configuration file: no session can set it, and where it cannot be read no shard is allowed.")));
 }
 
 /* What every generator checks before it reserves ids of a shard. */

@@ -1,0 +1,241 @@
+# The mark is missing, damaged or another thing; the extension is dropped and
+# created again; the configuration is another server's.
+#
+# A damaged page and a configuration file are out of the reach of SQL.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use SeqidClock;
+use SeqidSession;
+
+my $clock = SeqidClock->new;
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', 'autovacuum = off');
+$clock->start($node);
+$node->safe_psql('postgres', 'CREATE EXTENSION seqid');
+
+# What a statement returns, or its SQLSTATE and message.
+sub outcome
+{
+	my ($sql) = @_;
+	my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql");
+
+	return $status == 0 ? $out : $err =~ /ERROR:  (.*)/ ? $1 : $err;
+}
+
+#
+# Dropped and created again: also for a session that was there before, also
+# over a crash, and although the clock is then behind.
+#
+my $session = SeqidSession->new($node);
+my $last = $session->query('SELECT snowflake_nextval(5)');
+$node->safe_psql('postgres', 'DROP EXTENSION seqid; CREATE EXTENSION seqid');
+my $next = $session->query('SELECT snowflake_nextval(5)');
+cmp_ok($next, '>', $last, 'created again: ids go on');
+$session->close;
+$last = outcome('SELECT max(snowflake_nextblock(5, 4096)) FROM generate_series(1, 100)');
+$node->safe_psql('postgres', 'DROP EXTENSION seqid');
+$node->safe_psql('postgres', 'CREATE EXTENSION seqid');
+$node->kill9;
+$clock->set('-5s');
+$clock->start($node);
+cmp_ok(outcome('SELECT snowflake_nextval(5)'), '>', $last + 4095,
+	'created again, not used, and a crash: ids go on');
+$clock->set('+0s');
+
+# Created in a transaction that is rolled back.
+$session = SeqidSession->new($node);
+$session->query('DROP EXTENSION seqid');
+$session->query('BEGIN');
+$session->query('CREATE EXTENSION seqid');
+$last = $session->query('SELECT snowflake_nextval(5)');
+$session->query('ROLLBACK');
+$session->query('CREATE EXTENSION seqid');
+cmp_ok($session->query('SELECT snowflake_nextval(5)'), '>', $last, 'rolled back: ids go on');
+is($session->errors, '', 'rolled back: no error');
+
+#
+# Moved to another schema while a session knows it.
+#
+$node->safe_psql('postgres', 'CREATE SCHEMA ids; ALTER EXTENSION seqid SET SCHEMA ids');
+like($session->query('SELECT ids.snowflake_nextval(5)'), qr/^\d+$/, 'moved: the mark is found');
+$node->safe_psql('postgres', 'ALTER EXTENSION seqid SET SCHEMA public');
+$session->close;
+
+#
+# Missing, or another thing.
+#
+$node->safe_psql('postgres', 'ALTER SEQUENCE seqid_clock_mark RENAME TO elsewhere');
+is(outcome('SELECT snowflake_nextval(5)'),
+	'55000: clock mark of extension "seqid" does not exist', 'missing: snowflakes are refused');
+is(outcome('SELECT comb_uuid()'),
+	'55000: clock mark of extension "seqid" does not exist', 'missing: combs are refused');
+is(outcome('SELECT clock_mark FROM seqid_stat()'),
+	'55000: clock mark of extension "seqid" does not exist', 'missing: the view says so');
+like(outcome('SELECT uuid_time_nextval()'), qr/^[0-9a-f-]{36}$/, 'missing: others go on');
+$node->safe_psql('postgres', 'CREATE TABLE seqid_clock_mark (last_value bigint)');
+is(outcome('SELECT snowflake_nextval(5)'),
+	'42809: clock mark "seqid_clock_mark" is not a permanent sequence', 'a table: refused');
+$node->safe_psql('postgres', 'DROP TABLE seqid_clock_mark; CREATE TEMP SEQUENCE seqid_clock_mark');
+is(outcome('SELECT snowflake_nextval(5)'),
+	'55000: clock mark of extension "seqid" does not exist', 'a temporary sequence: not found');
+$node->safe_psql('postgres', 'ALTER SEQUENCE elsewhere RENAME TO seqid_clock_mark');
+like(outcome('SELECT snowflake_nextval(5)'), qr/^\d+$/, 'back again: ids go on');
+
+# Whoever may not set it cannot; whoever resets it resets nothing.
+$node->safe_psql('postgres', 'CREATE ROLE regress_seqid_user');
+like(outcome("SET ROLE regress_seqid_user; SELECT setval('seqid_clock_mark', 1)"),
+	qr/^42501: /, 'an ordinary role cannot set the mark');
+like(outcome('SET ROLE regress_seqid_user; SELECT snowflake_nextval(5)'),
+	qr/\d+$/, 'an ordinary role can raise it');
+$last = outcome('SELECT snowflake_nextval(5)');
+$node->safe_psql('postgres', "SELECT setval('seqid_clock_mark', 1)");
+cmp_ok(outcome('SELECT snowflake_nextval(5)'), '>', $last, 'set to 1: ids go on');
+is(outcome('SELECT clock_mark > clock_timestamp() FROM seqid_stat()'),
+	't', 'set to 1: and it is raised again');
+
+#
+# A damaged page: the magic number in its special space.
+#
+my $path = $node->data_dir . '/'
+  . $node->safe_psql('postgres', "SELECT pg_relation_filepath('seqid_clock_mark')");
+$node->stop;
+open my $file, '+<:raw', $path or die $!;
+seek $file, 8192 - 8, 0;
+read $file, my $magic, 4;
+is(unpack('L', $magic), 0x1717, 'damaged: the magic number is where we think');
+seek $file, 8192 - 8, 0;
+print $file pack('L', 0xdeadbeef);
+close $file;
+$clock->start($node);
+is(outcome('SELECT snowflake_nextval(5)'),
+	'XX001: page of clock mark "seqid_clock_mark" is damaged', 'damaged: refused');
+is(outcome('SELECT 1'), '1', 'damaged: the server goes on');
+$node->safe_psql('postgres', 'DROP EXTENSION seqid CASCADE; CREATE EXTENSION seqid');
+like(outcome('SELECT snowflake_nextval(5)'), qr/^\d+$/, 'damaged: the hint helps');
+
+#
+# Allowed shards.
+#
+is(outcome("LOAD 'seqid'; SHOW seqid.allowed_shards"),
+	'0-1023', 'allowed: all, unless told otherwise');
+like(outcome("LOAD 'seqid'; SET seqid.allowed_shards = '5'"),
+	qr/^55P02: /, 'allowed: no session can set it');
+like(outcome("LOAD 'seqid'; ALTER DATABASE postgres SET seqid.allowed_shards = '5'"),
+	qr/^55P02: /, 'allowed: no database can set it');
+
+sub allow
+{
+	my ($list) = @_;
+
+	$node->append_conf('postgresql.conf', "seqid.allowed_shards = '$list'");
+	$node->reload;
+	return;
+}
+
+# Waits until the session has read the configuration file once more: it then
+# shows a setting that is in none of the lines before.
+my $marks = 0;
+
+sub allow_marker
+{
+	$marks++;
+	$node->append_conf('postgresql.conf', "regress_test.mark = '$marks'");
+	$node->reload;
+	for my $try (1 .. 600)
+	{
+		return if $session->query("SELECT current_setting('regress_test.mark', true)") eq $marks;
+		select undef, undef, undef, 0.1;
+	}
+	die 'the session does not read the configuration file';
+}
+
+# Which shards a new session may issue.
+sub allowed
+{
+	my %state = map { split /\|/ }
+	  split /\n/, outcome("CREATE FUNCTION pg_temp.try(shard int) RETURNS text LANGUAGE plpgsql AS \$\$
+		BEGIN PERFORM snowflake_nextval(shard); RETURN 'yes';
+		EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE; END \$\$;
+		SELECT s, pg_temp.try(s) FROM generate_series(0, 1023) s");
+	my @odd = grep { $state{$_} !~ /^(yes|55000)$/ } keys %state;
+	is_deeply(\@odd, [], 'allowed: a shard is either issued or 55000');
+	return join ' ', sort { $a <=> $b } grep { $state{$_} eq 'yes' } keys %state;
+}
+
+allow('3, 16-18');
+is(allowed(), '3 16 17 18', 'allowed: numbers and ranges');
+is(outcome('SELECT snowflake_nextval(5)'),
+	'55000: shard 5 is not one that this server may issue', 'allowed: others are refused');
+is(outcome('SELECT count(*) FROM snowflake_nextvals(5, 3)'),
+	'55000: shard 5 is not one that this server may issue', 'allowed: by every function');
+is(outcome('SELECT snowflake_nextblock(5, 3)'),
+	'55000: shard 5 is not one that this server may issue', 'allowed: by every function');
+is(outcome('SET seqid.shard_id = 5; SELECT snowflake_nextval()'),
+	'55000: shard 5 is not one that this server may issue', 'allowed: also the configured shard');
+like(outcome("SELECT snowflake_make('2024-01-01', 5, 0)"), qr/^\d+$/, 'allowed: codecs do not care');
+
+# Before the library is loaded a session can set what it likes: that is no way
+# around the list.
+for my $list ('5', '0-1023', '3', 'rubbish')
+{
+	is(outcome("SET seqid.allowed_shards = '$list'; SELECT snowflake_nextval(5)"),
+		'55000: shard 5 is not one that this server may issue', "allowed: not '$list' of a session");
+}
+$node->safe_psql('postgres', "ALTER DATABASE postgres SET seqid.allowed_shards = '0-1023'");
+is(outcome('SELECT snowflake_nextval(5)'),
+	'55000: shard 5 is not one that this server may issue', 'allowed: nor that of a database');
+$node->safe_psql('postgres', 'ALTER DATABASE postgres RESET seqid.allowed_shards');
+allow('rubbish');
+is(outcome('SELECT snowflake_nextval(5)'),
+	'55000: shard 5 is not one that this server may issue', 'allowed: nothing, if the list cannot be read');
+
+allow(' 1023 ,0');
+is(allowed(), '0 1023', 'allowed: the ends, and spaces');
+
+# A list that cannot be read leaves the one before in force, in sessions that
+# have one.
+$session = SeqidSession->new($node);
+$session->query("LOAD 'seqid'");
+for my $bad ('', ' ', '1024', '-1', '1-', '5-3', '1,,2', '1 2', 'five', '99999999999999999999', '1,')
+{
+	allow($bad);
+	allow_marker();
+	is($session->query('SHOW seqid.allowed_shards'), ' 1023 ,0', "allowed: '$bad' is not taken");
+	is(outcome('SELECT snowflake_nextval(5)'),
+		'55000: shard 5 is not one that this server may issue', "allowed: '$bad' is nothing");
+}
+$session->close;
+allow('0-1023');
+
+#
+# Statistics.
+#
+is(outcome('SELECT preloaded FROM seqid_stat()'), 'f', 'statistics: not preloaded');
+is(outcome('SELECT count(*) FROM seqid_stat_shards WHERE shard = 700'), '0', 'statistics: an unused shard is not shown');
+my $id = outcome('SELECT snowflake_nextval(700)');
+is(outcome('SELECT last_id, last_time = snowflake_timestamp(last_id), ahead_ms, clock_regressions FROM seqid_stat_shards WHERE shard = 700'),
+	"$id|t|0|0", 'statistics: the last id of a shard');
+outcome('SELECT count(*) FROM snowflake_nextvals(700, 20000)');
+cmp_ok(outcome('SELECT waits FROM seqid_stat_shards WHERE shard = 700'), '>', 0, 'statistics: waits are counted');
+$clock->set('-5s');
+outcome('SELECT snowflake_nextval(700)');
+is(outcome('SELECT ahead_ms BETWEEN 1 AND 5000, clock_regressions FROM seqid_stat_shards WHERE shard = 700'),
+	't|1', 'statistics: clock regressions are counted');
+$clock->set('+0s');
+my $comb_time = outcome('SELECT comb_uuid_timestamp(comb_uuid())');
+is(outcome("SELECT comb_time >= '$comb_time', clock_mark > comb_time, marks_written > 0, round(years_left) = round(2092.68 - extract(year FROM now()) - extract(doy FROM now()) / 365.0) FROM seqid_stat()"),
+	't|t|t|t', 'statistics: of the server');
+is(outcome('SET ROLE regress_seqid_user; SELECT count(*) > 0 FROM seqid_stat_shards, seqid_stat()'),
+	't', 'statistics: anybody may look');
+
+$node->stop;
+done_testing();
