@@ -51,6 +51,17 @@ cmp_ok(outcome('SELECT snowflake_nextval(5)'), '>', $last + 4095,
 	'created again, not used, and a crash: ids go on');
 $clock->set('+0s');
 
+# The ids of the dropped extension were ahead of the clock, and of the COMBs.
+$clock->set('+5s');
+$last = outcome('SELECT snowflake_nextval(5)');
+$clock->set('+0s');
+$node->safe_psql('postgres', 'DROP EXTENSION seqid');
+$node->safe_psql('postgres', 'CREATE EXTENSION seqid');
+$node->kill9;
+$clock->start($node);
+cmp_ok(outcome('SELECT snowflake_nextval(5)'), '>', $last,
+	'created again, with ids ahead of the clock, and a crash: ids go on');
+
 # Created in a transaction that is rolled back.
 $session = SeqidSession->new($node);
 $session->query('DROP EXTENSION seqid');

@@ -1,0 +1,243 @@
+# torture.pl
+#	  What scripts/torture.sh runs; see there.
+#
+# What the servers promise, and so what may be searched for duplicates: an id
+# that was given is not given again, by its server after whatever happened to
+# it, or by a synchronous standby that took over. Each database has shards of
+# its own, as the promise over a crash is one for each database.
+
+use strict;
+use warnings;
+
+use POSIX ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+use FindBin;
+use lib "$FindBin::RealBin/../t";
+use SeqidClock;
+
+my $minutes = $ENV{TORTURE_MINUTES} // 1;
+my $seed = $ENV{TORTURE_SEED} // 1;
+srand($seed);
+
+my $directory = PostgreSQL::Test::Utils::tempdir;
+my %faults = map { $_ => 0 }
+  ('postmaster kills', 'backend kills', 'immediate restarts', 'clean restarts',
+	'clock steps', 'standby kills', 'promotions');
+
+#
+# Clients
+#
+
+# Each repeats one statement; those of a database are of shards of its own.
+my @clients = (
+	[ 'postgres', 'SELECT snowflake_nextval(1) FROM generate_series(1, 100)' ],
+	[ 'postgres', 'SELECT snowflake_nextvals(1, 200)' ],
+	[ 'postgres', 'SELECT first + i FROM (SELECT snowflake_nextblock(2, 50) AS first OFFSET 0) b, generate_series(0, 49) i' ],
+	[ 'postgres', 'SELECT comb_uuid() FROM generate_series(1, 100)' ],
+	[ 'other', 'SELECT snowflake_nextval(n % 3 + 10) FROM generate_series(1, 100) n' ],
+	[ 'other', 'BEGIN; SELECT snowflake_nextvals(11, 200); ROLLBACK' ]);
+my @children;
+
+# Where clients connect to, read by them whenever they lost their server.
+sub publish
+{
+	my ($node) = @_;
+
+	open my $file, '>', "$directory/server.new" or die $!;
+	print $file $node->host, ' ', $node->port, "\n";
+	close $file;
+	rename "$directory/server.new", "$directory/server" or die $!;
+	return;
+}
+
+sub run_client
+{
+	my ($number, $database, $statement) = @_;
+
+	append_to_file("$directory/$number.sql", "$statement;\n" x 200);
+	until (-e "$directory/stop")
+	{
+		my ($host, $port) = split ' ', slurp_file("$directory/server");
+		my $started = time;
+
+		# psql prints a result when it is complete: a key that is printed was
+		# given, and one that was given is printed.
+		system("psql -X -q -A -t -h $host -p $port -d $database -f $directory/$number.sql"
+			  . " >>$directory/$number.keys 2>>$directory/$number.errors");
+		sleep 0.2 if time - $started < 0.2;
+	}
+	return;
+}
+
+sub start_clients
+{
+	for my $number (0 .. $#clients)
+	{
+		my $pid = fork;
+		die "fork: $!" unless defined $pid;
+		if ($pid == 0)
+		{
+			run_client($number, @{ $clients[$number] });
+			POSIX::_exit(0);
+		}
+		push @children, $pid;
+	}
+	return;
+}
+
+#
+# Servers
+#
+my $common_conf = "
+restart_after_crash = on
+log_statement = none
+synchronous_standby_names = '*'
+wal_retrieve_retry_interval = '200ms'
+wal_receiver_status_interval = 1
+max_connections = 30
+checkpoint_timeout = 30s
+";
+my ($primary, $standby, %clock);
+my $generation = 0;
+
+sub start
+{
+	my ($node) = @_;
+
+	$clock{ $node->name }->start($node);
+	return;
+}
+
+sub make_standby
+{
+	$generation++;
+	$primary->backup("backup$generation");
+	$standby = PostgreSQL::Test::Cluster->new("node$generation");
+	$clock{ $standby->name } = SeqidClock->new;
+	$clock{ $standby->name }->set(random_offset());
+	$standby->init_from_backup($primary, "backup$generation", has_streaming => 1);
+	start($standby);
+	return;
+}
+
+# Waits for a primary that answers and has its standby.
+sub settle
+{
+	$primary->poll_query_until('postgres',
+		"SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
+	  or die 'no synchronous standby';
+	return;
+}
+
+#
+# Faults
+#
+sub random_offset
+{
+	my @offsets = ('-6s', '-5s', '-2s', '-1s', '+0s', '+0s', '+1s', '+2s');
+
+	return $offsets[ rand @offsets ];
+}
+
+my %inject = (
+	'postmaster kills' => sub {
+		$primary->kill9;
+		start($primary);
+	},
+	'backend kills' => sub {
+		my $pid = $primary->safe_psql('postgres',
+			"SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'
+			 AND pid <> pg_backend_pid() ORDER BY backend_start LIMIT 1");
+		kill 9, $pid if $pid;
+		$primary->poll_query_until('postgres', 'SELECT true') or die 'no restart after a crash';
+	},
+	'immediate restarts' => sub {
+		$primary->stop('immediate');
+		start($primary);
+	},
+	'clean restarts' => sub {
+		$primary->stop('fast');
+		start($primary);
+	},
+	'clock steps' => sub {
+		my $clock = $clock{ $primary->name };
+
+		# Now and then so far that ids are refused, for a moment.
+		if (rand() < 0.1)
+		{
+			$clock->set('-1h');
+			sleep 0.5;
+		}
+		$clock->set(random_offset());
+	},
+	'standby kills' => sub {
+		$standby->kill9;
+		start($standby);
+	},
+	'promotions' => sub {
+		my $old = $primary;
+
+		$old->kill9;
+		$standby->promote;
+		$primary = $standby;
+		publish($primary);
+		make_standby();
+	});
+
+# How often each comes, of 20.
+my @lot = (
+	('postmaster kills') x 5, ('backend kills') x 3, ('clock steps') x 8,
+	'immediate restarts', 'clean restarts', 'standby kills', 'promotions');
+
+#
+# The run
+#
+$primary = PostgreSQL::Test::Cluster->new('node0');
+$clock{ $primary->name } = SeqidClock->new;
+$primary->init(allows_streaming => 1);
+start($primary);
+$primary->safe_psql('postgres', 'CREATE EXTENSION seqid');
+$primary->safe_psql('postgres', 'CREATE DATABASE other');
+$primary->safe_psql('other', 'CREATE EXTENSION seqid');
+$primary->append_conf('postgresql.conf', $common_conf);
+make_standby();
+$primary->stop;
+start($primary);
+publish($primary);
+settle();
+start_clients();
+
+my $end = time + 60 * $minutes;
+while (time < $end)
+{
+	my $fault = $lot[ rand @lot ];
+
+	sleep 0.3 + rand 1.5;
+	$inject{$fault}->();
+	$faults{$fault}++;
+	settle();
+}
+
+append_to_file("$directory/stop", '');
+waitpid $_, 0 for @children;
+$standby->stop('immediate');
+$primary->stop('immediate');
+
+my $keys = `cat $directory/*.keys | wc -l`;
+my $twice = `cat $directory/*.keys | LC_ALL=C sort -T $directory | uniq -d | wc -l`;
+my $refused = `cat $directory/*.errors | grep -c 'ERROR:  clock is'`;
+s/\s//g for $keys, $twice, $refused;
+
+my $kills = $faults{'postmaster kills'} + $faults{'backend kills'} + $faults{'standby kills'};
+note("torture: seed $seed, $minutes minutes");
+note("torture: $faults{$_} $_") for sort keys %faults;
+note("torture: $refused calls refused as the clock was behind");
+note("torture: $keys ids, $kills kills, $faults{'clock steps'} clock steps, $faults{promotions} promotions, $twice duplicates");
+
+cmp_ok($keys, '>', 10000, 'keys were given');
+is($twice, 0, 'no key was given twice');
+done_testing();

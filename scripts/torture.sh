@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# torture.sh: draws keys while servers crash, clocks jump and standbys take over.
+#
+# usage: scripts/torture.sh [--minutes N] [--seed S]     10 minutes
+#
+# Clients write down every key they are given. Faults come at random: the
+# postmaster or a backend is killed, the server is restarted, its clock is set,
+# its synchronous standby is promoted and a new one made. The seed is printed;
+# with the same seed the same faults come in the same order. At the end prints
+# how many keys were given, which faults were injected, and how many keys were
+# given twice; the exit status is 0 if none was.
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+. "$top/scripts/lib.sh"
+
+minutes=10
+seed=$((RANDOM * 32768 + RANDOM))
+while [ $# -gt 0 ]; do
+	[ $# -ge 2 ] || die "usage: scripts/torture.sh [--minutes N] [--seed S]"
+	case $1 in
+		--minutes) minutes=$2 ;;
+		--seed) seed=$2 ;;
+		*) die "usage: scripts/torture.sh [--minutes N] [--seed S]" ;;
+	esac
+	shift 2
+done
+case $minutes$seed in
+	*[!0-9]*) die "minutes and seed must be numbers" ;;
+esac
+
+make_work_directory
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+
+need_package_lists
+choose_major
+need_packages gcc make libc6-dev "postgresql-$PG_MAJOR" \
+	"postgresql-server-dev-$PG_MAJOR" libipc-run-perl perl faketime
+private_postgres
+copy_sources
+give_to_user
+
+say "building seqid for PostgreSQL $PG_MAJOR"
+as_user make -s -C "$work/source" PG_CONFIG="$pg_config" with_llvm=no all install
+
+# It needs what a TAP test needs, so it is run as one.
+say "torture for $minutes minutes, seed $seed"
+as_user env TORTURE_MINUTES="$minutes" TORTURE_SEED="$seed" \
+	make -s -C "$work/source" PG_CONFIG="$pg_config" REGRESS= ISOLATION= \
+	PROVE_FLAGS=--verbose PROVE_TESTS=scripts/torture.pl installcheck \
+	>"$work/torture.log" 2>&1 && status=0 || status=$?
+
+grep '^# torture: ' "$work/torture.log" | sed 's/^# torture: //' || true
+[ $status = 0 ] || { tail -n 100 "$work/torture.log" >&2; die "torture failed, seed $seed"; }

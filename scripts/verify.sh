@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# verify.sh: checks the model in verify/ with spin.
+#
+# The model of what seqid does must have no fault in any of its states, and in
+# each of the broken ones spin must find the id that is issued twice: otherwise
+# the check could not fail. Ends with a line 'N passed, N failed'.
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+. "$top/scripts/lib.sh"
+
+make_work_directory
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+
+need_package_lists
+need_packages gcc libc6-dev spin
+
+passed=0
+failed=0
+
+# check EXPECTED [DEFINE]: EXPECTED is 0 if spin must find no error.
+check()
+{
+	local expected=$1 variant=${2:-} directory=$work/${2:-seqid} errors states
+
+	mkdir "$directory"
+	cd "$directory"
+	spin -a ${variant:+"-D$variant"} "$top/verify/seqid.pml" >spin.log 2>&1 &&
+		gcc -O2 -w -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -o pan pan.c >>spin.log 2>&1 ||
+		{ cat spin.log >&2; die "the model does not compile"; }
+	./pan -m1000000 -w26 >pan.log 2>&1 || true
+	errors=$(sed -n 's/.*errors: \([0-9]*\)$/\1/p' pan.log)
+	states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' pan.log)
+
+	if [ -z "$errors" ] || grep -qE 'depth too small|out of memory' pan.log; then
+		cat pan.log >&2
+		say "${variant:-seqid}: the search was not exhaustive"
+		failed=$((failed + 1))
+	elif [ "$expected" = 0 ] && [ "$errors" != 0 ]; then
+		cat pan.log >&2
+		say "seqid: an id is issued twice"
+		failed=$((failed + 1))
+	elif [ "$expected" = 1 ] && ! grep -q 'assertion violated' pan.log; then
+		say "$variant: spin does not find the fault"
+		failed=$((failed + 1))
+	else
+		say "${variant:-seqid}: as expected, errors: $errors ($states states)"
+		passed=$((passed + 1))
+	fi
+}
+
+check 0
+for variant in MARK_AFTER_ID NO_FLOOR LIFE_FIRST BELIEVE_PAGE; do
+	check 1 "$variant"
+done
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
