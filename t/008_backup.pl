@@ -128,5 +128,29 @@ $origin->kill9;
 	check_restored($origin, 'original, after a crash', 'template_db');
 }
 
+# pg_upgrade: here to the same version, which it allows.
+$origin->safe_psql('postgres', $fill);
 $origin->stop;
+{
+	my $clock = SeqidClock->new;
+	my $node = PostgreSQL::Test::Cluster->new('upgraded');
+	chomp(my $bin = `pg_config --bindir`);
+
+	$clock->set('-5s');
+	$node->init;
+	chdir PostgreSQL::Test::Utils::tempdir or die $!;
+	command_ok(
+		[
+			'pg_upgrade', '--old-datadir', $origin->data_dir, '--new-datadir', $node->data_dir,
+			'--old-bindir', $bin, '--new-bindir', $bin,
+			'--old-port', $origin->port, '--new-port', $node->port,
+			'--socketdir', $node->host
+		],
+		'upgrade: done');
+	$clock->start($node);
+	check_restored($node, 'upgrade', 'postgres');
+	check_restored($node, 'upgrade', 'template_db');
+	$node->stop;
+}
+
 done_testing();
