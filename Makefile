@@ -8,19 +8,23 @@
 
 MODULE_big = seqid
 OBJS = \
+	src/bitpack.o \
 	src/clock_mark.o \
 	src/comb.o \
 	src/comb_codec.o \
 	src/entropy.o \
 	src/guc.o \
+	src/scatter.o \
 	src/seqid.o \
 	src/sequential_uuid.o \
 	src/shard_clock.o \
+	src/shard_id.o \
 	src/shard_list.o \
 	src/shared_state.o \
 	src/snowflake.o \
 	src/snowflake_codec.o \
 	src/stats.o \
+	src/textcodec.o \
 	src/wall_clock.o
 
 EXTENSION = seqid
@@ -28,7 +32,7 @@ DATA = seqid--1.0.sql
 PGFILEDESC = "seqid - primary keys"
 
 REGRESS = install snowflake snowflake_codec comb comb_codec sequential_uuid \
-	extremes privileges parallel \
+	scatter shard_id bitpack jump_hash textcodec extremes privileges parallel \
 	relocation fragmentation
 REGRESS_OPTS = --temp-instance=./tmp_check
 

@@ -206,6 +206,150 @@ COMMENT ON FUNCTION uuid_time_nextval(int, int) IS
 'random UUID whose prefix is the block of the current interval, in seconds';
 
 --
+-- Scattered sequences: one sequence that behaves as 2^prefix_bits small ones
+--
+
+-- Unsafe, as nextval() is.
+CREATE FUNCTION scatter_nextval(sequence regclass, prefix_bits int DEFAULT 14)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'scatter_nextval'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION scatter_nextval(regclass, int) IS
+'next value of a sequence (from 1), scattered over 2^prefix_bits (1 to 32 bits) small sequences';
+
+CREATE FUNCTION scatter_prefix(id bigint, prefix_bits int DEFAULT 14)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'scatter_prefix'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION scatter_prefix(bigint, int) IS
+'small sequence of a scattered id, 0 to 2^prefix_bits - 1';
+
+CREATE FUNCTION scatter_value(id bigint, prefix_bits int DEFAULT 14)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'scatter_value'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION scatter_value(bigint, int) IS
+'value of a scattered id within its small sequence, from 0';
+
+CREATE FUNCTION scatter_ordinal(id bigint, prefix_bits int DEFAULT 14)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'scatter_ordinal'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION scatter_ordinal(bigint, int) IS
+'number of ids that came before a scattered id';
+
+--
+-- Packed ids: client (22 bits) | entity (40 bits), or any other layout
+--
+
+CREATE FUNCTION shard_id_pack(client_id bigint, entity_id bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'shard_id_pack'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION shard_id_pack(bigint, bigint) IS
+'id of a client (below 2^22) and an entity (below 2^40)';
+
+CREATE FUNCTION shard_id_client(id bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'shard_id_client'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION shard_id_client(bigint) IS
+'client of a packed id';
+
+CREATE FUNCTION shard_id_entity(id bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'shard_id_entity'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION shard_id_entity(bigint) IS
+'entity of a packed id';
+
+-- Unsafe, as nextval() is.
+CREATE FUNCTION shard_id_nextval(client_id bigint, entities regclass)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'shard_id_nextval'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION shard_id_nextval(bigint, regclass) IS
+'packed id of a client and the next value of a sequence';
+
+CREATE FUNCTION bits_pack(widths int[], fields bigint[])
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'bits_pack'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bits_pack(int[], bigint[]) IS
+'fields of the given widths (1 to 63 bits in all) in one id, the first on top';
+
+CREATE FUNCTION bits_unpack(widths int[], id bigint)
+RETURNS bigint[]
+AS 'MODULE_PATHNAME', 'bits_unpack'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bits_unpack(int[], bigint) IS
+'fields of the given widths of an id';
+
+CREATE FUNCTION bits_text(widths int[], id bigint)
+RETURNS text
+AS 'MODULE_PATHNAME', 'bits_text'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bits_text(int[], bigint) IS
+'binary picture of an id, with a bar between fields';
+
+--
+-- Hashing to shards
+--
+
+CREATE FUNCTION jump_hash(key bigint, buckets int)
+RETURNS int
+AS 'MODULE_PATHNAME', 'jump_hash_bigint'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION jump_hash(bigint, int) IS
+'bucket of a key, 0 to buckets - 1, by consistent hashing (Lamping and Veach)';
+
+CREATE FUNCTION jump_hash(key text, buckets int)
+RETURNS int
+AS 'MODULE_PATHNAME', 'jump_hash_text'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION jump_hash(text, int) IS
+'bucket of a key, 0 to buckets - 1, by consistent hashing (Lamping and Veach)';
+
+CREATE FUNCTION jump_hash(key uuid, buckets int)
+RETURNS int
+AS 'MODULE_PATHNAME', 'jump_hash_uuid'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION jump_hash(uuid, int) IS
+'bucket of a key, 0 to buckets - 1, by consistent hashing (Lamping and Veach)';
+
+--
+-- Text forms
+--
+
+CREATE FUNCTION base62_encode(id bigint)
+RETURNS text
+AS 'MODULE_PATHNAME', 'base62_encode'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION base62_encode(bigint) IS
+'bigint in the digits 0-9A-Za-z';
+
+CREATE FUNCTION base62_decode(encoded text)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'base62_decode'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION base62_decode(text) IS
+'bigint that was encoded in the digits 0-9A-Za-z';
+
+CREATE FUNCTION crockford32_encode(id uuid)
+RETURNS text
+AS 'MODULE_PATHNAME', 'crockford32_encode'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION crockford32_encode(uuid) IS
+'UUID in the 26 characters of Crockford''s base 32, as ULIDs are written';
+
+CREATE FUNCTION crockford32_decode(encoded text)
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'crockford32_decode'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION crockford32_decode(text) IS
+'UUID that was encoded in Crockford''s base 32';
+
+--
 -- Statistics
 --
 

@@ -22,6 +22,12 @@ INSERT INTO extremes VALUES
 	('uuid', NULL), ('uuid', '00000000-0000-0000-0000-000000000000'),
 	('uuid', '00000000-0000-7000-8000-000000000000'), ('uuid', 'ffffffff-ffff-7fff-bfff-ffffffffffff'),
 	('uuid', 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
+	('text', NULL), ('text', ''), ('text', 'LygHa16AHYG'), ('text', '8ZZZZZZZZZZZZZZZZZZZZZZZZZ'),
+	('text', repeat('z', 100000)),
+	('int[]', NULL), ('int[]', '{}'), ('int[]', '{NULL}'), ('int[]', '{0}'), ('int[]', '{63}'),
+	('int[]', '{2147483647,-2147483648}'), ('int[]', '{{1,2},{3,4}}'), ('int[]', '[-1:0]={1,62}'),
+	('bigint[]', NULL), ('bigint[]', '{}'), ('bigint[]', '{NULL,NULL}'), ('bigint[]', '{1,-1}'),
+	('bigint[]', '{1,9223372036854775807}'), ('bigint[]', '{{1,2},{3,4}}'),
 	('regclass', NULL), ('regclass', 'extremes_seq'), ('regclass', 'extremes'), ('regclass', 'pg_class');
 
 CREATE TABLE extreme_calls AS
@@ -47,10 +53,10 @@ UPDATE extreme_calls SET outcome = left(error_of(call), 5);
 -- internal errors (XX000), crashes and unknown codes would show here; 42809 is
 -- the server's for a relation that is no sequence
 SELECT function, count(*) AS calls,
-       count(*) FILTER (WHERE outcome NOT IN ('no er', '22023', '22003', '55000', '42809')) AS unexpected
+       count(*) FILTER (WHERE outcome NOT IN ('no er', '22023', '22003', '22004', '22P02', '2200H', '55000', '42809')) AS unexpected
   FROM extreme_calls GROUP BY function ORDER BY function COLLATE "C";
 SELECT call, outcome FROM extreme_calls
- WHERE outcome NOT IN ('no er', '22023', '22003', '55000', '42809') ORDER BY call COLLATE "C" LIMIT 10;
+ WHERE outcome NOT IN ('no er', '22023', '22003', '22004', '22P02', '2200H', '55000', '42809') ORDER BY call COLLATE "C" LIMIT 10;
 
 DROP TABLE extreme_calls, extremes;
 DROP SEQUENCE extremes_seq;

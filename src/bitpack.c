@@ -1,0 +1,182 @@
+/*
+ * bitpack.c
+ *	  Any number of fields in one bigint.
+ *
+ * A layout is the widths of its fields in bits, the first on top.  A packed id
+ * is never negative, and has no bits above its first field.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#define MAX_BITS	63
+
+typedef struct BitLayout
+{
+	int			fields;
+	int			bits;			/* of all fields together */
+	int			width[MAX_BITS];
+} BitLayout;
+
+static int64
+max_of_bits(int bits)
+{
+	return (int64) ((UINT64CONST(1) << bits) - 1);
+}
+
+/* The elements of a one-dimensional array without NULLs. */
+static int
+array_elements(ArrayType *array, Oid type, int16 size, const char *what, Datum **elements)
+{
+	int			count;
+
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be a one-dimensional array", what)));
+	if (array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not contain nulls", what)));
+
+	deconstruct_array(array, type, size, true, size == 8 ? TYPALIGN_DOUBLE : TYPALIGN_INT,
+					  elements, NULL, &count);
+	return count;
+}
+
+static void
+read_layout(ArrayType *widths, BitLayout *layout)
+{
+	Datum	   *elements;
+	int			count = array_elements(widths, INT4OID, 4, "widths", &elements);
+
+	if (count < 1 || count > MAX_BITS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of widths %d is out of range", count),
+				 errdetail("A layout must have between 1 and %d fields.", MAX_BITS)));
+
+	layout->fields = count;
+	layout->bits = 0;
+	for (int i = 0; i < count; i++)
+	{
+		int32		width = DatumGetInt32(elements[i]);
+
+		if (width < 1 || width > MAX_BITS - layout->bits)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("width %d of field %d is out of range", width, i + 1),
+					 errdetail("A field must have at least 1 bit, and all fields together at most %d.",
+							   MAX_BITS)));
+		layout->width[i] = width;
+		layout->bits += width;
+	}
+}
+
+/* The fields of an id, which must have no bits above the first. */
+static void
+unpack(const BitLayout *layout, int64 id, int64 *fields)
+{
+	if (id < 0 || id > max_of_bits(layout->bits))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("packed id %lld is out of range", (long long) id),
+				 errdetail("An id of %d bits must be between 0 and %lld.",
+						   layout->bits, (long long) max_of_bits(layout->bits))));
+
+	for (int i = layout->fields - 1; i >= 0; i--)
+	{
+		fields[i] = id & max_of_bits(layout->width[i]);
+		id >>= layout->width[i];
+	}
+}
+
+/*
+ * bits_pack(widths int[], fields bigint[]) returns bigint
+ *	  The fields in one id, the first on top.  22004 for a NULL in an array,
+ *	  22023 for a layout that is not of 1 to 63 bits or has another number of
+ *	  fields, 22003 for a field that does not fit its width.
+ */
+PG_FUNCTION_INFO_V1(bits_pack);
+Datum
+bits_pack(PG_FUNCTION_ARGS)
+{
+	BitLayout	layout;
+	Datum	   *fields;
+	int			count;
+	int64		id = 0;
+
+	read_layout(PG_GETARG_ARRAYTYPE_P(0), &layout);
+	count = array_elements(PG_GETARG_ARRAYTYPE_P(1), INT8OID, 8, "fields", &fields);
+	if (count != layout.fields)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of fields %d does not match number of widths %d",
+						count, layout.fields)));
+
+	for (int i = 0; i < count; i++)
+	{
+		int64		field = DatumGetInt64(fields[i]);
+
+		if (field < 0 || field > max_of_bits(layout.width[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("value %lld of field %d is out of range",
+							(long long) field, i + 1),
+					 errdetail("A field of %d bits must be between 0 and %lld.",
+							   layout.width[i], (long long) max_of_bits(layout.width[i]))));
+
+		/* All widths together are at most 63: nothing is shifted out. */
+		id = (int64) ((uint64) id << layout.width[i]) | field;
+	}
+	PG_RETURN_INT64(id);
+}
+
+/*
+ * bits_unpack(widths int[], id bigint) returns bigint[]
+ *	  The fields of an id.  Errors of the widths as above, 22003 for an id that
+ *	  is negative or has bits above its first field.
+ */
+PG_FUNCTION_INFO_V1(bits_unpack);
+Datum
+bits_unpack(PG_FUNCTION_ARGS)
+{
+	BitLayout	layout;
+	int64		fields[MAX_BITS];
+	Datum		elements[MAX_BITS];
+
+	read_layout(PG_GETARG_ARRAYTYPE_P(0), &layout);
+	unpack(&layout, PG_GETARG_INT64(1), fields);
+	for (int i = 0; i < layout.fields; i++)
+		elements[i] = Int64GetDatum(fields[i]);
+	PG_RETURN_ARRAYTYPE_P(construct_array(elements, layout.fields, INT8OID, 8, true,
+										  TYPALIGN_DOUBLE));
+}
+
+/*
+ * bits_text(widths int[], id bigint) returns text
+ *	  The bits of an id, with a bar between fields.  Errors as above.
+ */
+PG_FUNCTION_INFO_V1(bits_text);
+Datum
+bits_text(PG_FUNCTION_ARGS)
+{
+	BitLayout	layout;
+	int64		fields[MAX_BITS];
+	char		picture[2 * MAX_BITS];
+	char	   *p = picture;
+
+	read_layout(PG_GETARG_ARRAYTYPE_P(0), &layout);
+	unpack(&layout, PG_GETARG_INT64(1), fields);
+	for (int i = 0; i < layout.fields; i++)
+	{
+		if (i > 0)
+			*p++ = '|';
+		for (int bit = layout.width[i] - 1; bit >= 0; bit--)
+			*p++ = (fields[i] >> bit) & 1 ? '1' : '0';
+	}
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(picture, p - picture));
+}

@@ -1,0 +1,67 @@
+/*
+ * scatter_permutation.h
+ *	  How a count becomes an id of one of 2^prefix_bits small sequences.
+ *
+ *	 0 | prefix (prefix_bits) | value (63 - prefix_bits)
+ *
+ * Of the count n, a non-negative bigint, the low prefix_bits choose the
+ * sequence, reversed so that neighbours land far apart, and the others are the
+ * value within it.  So each of the sequences counts 0, 1, 2, ..., and all are
+ * filled evenly.  It is a bijection for any prefix_bits from 1 to 32.
+ */
+#ifndef SEQID_SCATTER_PERMUTATION_H
+#define SEQID_SCATTER_PERMUTATION_H
+
+#include "postgres.h"
+
+#define SCATTER_MAX_PREFIX_BITS 32
+
+static inline int64
+scatter_low_bits(int64 n, int bits)
+{
+	return n & ((INT64CONST(1) << bits) - 1);
+}
+
+/* Its own inverse, for values of so many bits; 1 <= bits <= 32. */
+static inline int64
+scatter_reverse(int64 value, int bits)
+{
+	uint32		v = (uint32) value;
+
+	v = (v >> 1 & 0x55555555) | (v & 0x55555555) << 1;
+	v = (v >> 2 & 0x33333333) | (v & 0x33333333) << 2;
+	v = (v >> 4 & 0x0F0F0F0F) | (v & 0x0F0F0F0F) << 4;
+	v = (v >> 8 & 0x00FF00FF) | (v & 0x00FF00FF) << 8;
+	v = v >> 16 | v << 16;
+	return v >> (32 - bits);
+}
+
+static inline int64
+scatter_id(int64 n, int prefix_bits)
+{
+	int64		prefix = scatter_reverse(scatter_low_bits(n, prefix_bits), prefix_bits);
+
+	return prefix << (63 - prefix_bits) | n >> prefix_bits;
+}
+
+static inline int64
+scatter_id_prefix(int64 id, int prefix_bits)
+{
+	return id >> (63 - prefix_bits);
+}
+
+static inline int64
+scatter_id_value(int64 id, int prefix_bits)
+{
+	return scatter_low_bits(id, 63 - prefix_bits);
+}
+
+/* The inverse of scatter_id() on the counts; bits beyond them are cut off. */
+static inline int64
+scatter_id_ordinal(int64 id, int prefix_bits)
+{
+	return scatter_id_value(id, prefix_bits) << prefix_bits |
+		scatter_reverse(scatter_id_prefix(id, prefix_bits), prefix_bits);
+}
+
+#endif							/* SEQID_SCATTER_PERMUTATION_H */
