@@ -70,7 +70,10 @@ reserve_uncovered(int count)
 
 	do
 	{
-		first = Max((int64) last + 1, Max(clock_tick(), floor_tick()));
+		/* Read once: Max() evaluates the greater of its arguments twice. */
+		int64		clock = clock_tick();
+
+		first = Max((int64) last + 1, Max(clock, floor_tick()));
 		if (unlikely(first > COMB_MAX_TICK - count))
 			ereport(ERROR,
 					(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),

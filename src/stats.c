@@ -37,13 +37,14 @@ shard_row(TupleDesc tupdesc, SharedState *state, int shard, int64 tick)
 {
 	ShardCounters *counters = &state->shard_counters[shard];
 	int64		unix_ms = snowflake_tick_ms(layout, tick) + layout->epoch_unix_ms;
+	int64		ahead_ms = unix_ms - wall_clock_read_ms();
 	Datum		values[6];
 	bool		nulls[6] = {false};
 
 	values[0] = Int32GetDatum(shard);
 	values[1] = Int64GetDatum(snowflake_tick_id(layout, tick, shard));
 	values[2] = TimestampTzGetDatum(pg_time_of_unix_ms(unix_ms));
-	values[3] = Int64GetDatum(Max(0, unix_ms - wall_clock_read_ms()));
+	values[3] = Int64GetDatum(Max(0, ahead_ms));
 	values[4] = Int64GetDatum((int64) pg_atomic_read_u64(&counters->waits));
 	values[5] = Int64GetDatum((int64) pg_atomic_read_u64(&counters->clock_regressions));
 
