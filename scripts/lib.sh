@@ -106,11 +106,11 @@ private_postgres()
 	local lib=usr/lib/postgresql/$PG_MAJOR share=usr/share/postgresql/$PG_MAJOR
 
 	[ -x "/$lib/bin/postgres" ] || die "/$lib/bin/postgres is missing"
-	mkdir -p "$work/root/usr/lib/postgresql" "$work/root/usr/share/postgresql"
-	cp -a "/$lib" "$work/root/usr/lib/postgresql/"
-	cp -a "/$share" "$work/root/usr/share/postgresql/"
-	ln -s /usr/include "$work/root/usr/include"
-	bin=$work/root/$lib/bin
+	mkdir -p "$work/server/usr/lib/postgresql" "$work/server/usr/share/postgresql"
+	cp -a "/$lib" "$work/server/usr/lib/postgresql/"
+	cp -a "/$share" "$work/server/usr/share/postgresql/"
+	ln -s /usr/include "$work/server/usr/include"
+	bin=$work/server/$lib/bin
 	pg_config=$bin/pg_config
 
 	# Debian's pg_config of 13 does not look where it runs; the server does.
@@ -119,7 +119,7 @@ private_postgres()
 		cat >"$pg_config" <<-WRAPPER
 			#!/bin/sh
 			/$lib/bin/pg_config "\$@" |
-				sed -e 's|/$lib|$work/root/$lib|g' -e 's|/$share|$work/root/$share|g'
+				sed -e 's|/$lib|$work/server/$lib|g' -e 's|/$share|$work/server/$share|g'
 		WRAPPER
 		chmod 755 "$pg_config"
 	fi

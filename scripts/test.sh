@@ -30,7 +30,7 @@ need_packages gcc make clang libc6-dev "postgresql-$PG_MAJOR" \
 private_postgres
 copy_sources
 
-pgxs_tests=$work/root/usr/lib/postgresql/$PG_MAJOR/lib/pgxs/src/test
+pgxs_tests=$work/server/usr/lib/postgresql/$PG_MAJOR/lib/pgxs/src/test
 [ -x "$pgxs_tests/isolation/isolationtester" ] || {
 	. "$top/scripts/isolationtester.sh"
 	install_isolationtester "$pgxs_tests/isolation"

@@ -50,6 +50,9 @@ is( $standby->safe_psql(
 is($standby->safe_psql('postgres', 'SELECT count(uuid_time_nextval())'),
 	'1', 'standby: so can UUIDs by time');
 
+is( $standby->safe_psql('postgres', 'SELECT clock_mark > snowflake_timestamp(max(id)) FROM seqid_stat(), t GROUP BY clock_mark'),
+	't', 'standby: the mark that was replayed can be read');
+
 $standby->promote;
 cmp_ok(
 	$standby->safe_psql('postgres', 'INSERT INTO t SELECT snowflake_nextval(5) RETURNING id'),
