@@ -48,8 +48,7 @@ sub test_sharing
 	is($ids, 100, "$what: each snowflake is greater than the last one's");
 	is_deeply([ sort @combs ], \@combs, "$what: so is each comb");
 
-	# Reserved a second ahead of the clock: only a session that sees the same
-	# word can know.
+	# A session that did not see the same word would begin at its clock.
 	my $block = $first->query(
 		'SELECT max(snowflake_nextblock(6, 4096)) FROM generate_series(1, 50)');
 	cmp_ok($second->query('SELECT snowflake_nextval(6)'), '>', $block + 4095,
@@ -110,9 +109,9 @@ if ($version < 170000)
 {
 	is( $preloaded->safe_psql(
 			'postgres',
-			"SELECT size BETWEEN 8192 AND 8448 FROM pg_shmem_allocations WHERE name LIKE 'seqid%'"),
+			"SELECT size BETWEEN 24576 AND 24832 FROM pg_shmem_allocations WHERE name LIKE 'seqid%'"),
 		't',
-		'preloaded: 8 kB are reserved when the server starts');
+		'preloaded: 24 kB are reserved when the server starts');
 }
 $preloaded->safe_psql('postgres', 'CREATE EXTENSION seqid');
 is($preloaded->safe_psql('postgres', 'SELECT snowflake_shard(snowflake_nextval())'),
@@ -128,14 +127,13 @@ if ($version < 170000)
 	$full->init;
 	$full->append_conf('postgresql.conf', 'max_connections = 10');
 	$full->start;
-	$full->safe_psql('postgres', 'CREATE EXTENSION seqid');
 
 	my ($status, $out, $err) = $full->psql('postgres',
 		'SELECT count(pg_advisory_xact_lock(n)) FROM generate_series(1, 10000000) n');
 	like($err, qr/out of shared memory/, 'locks have used up shared memory');
 
 	($status, $out, $err) = $full->psql('postgres',
-		"\\set VERBOSITY verbose\nSELECT snowflake_nextval(5)");
+		"\\set VERBOSITY verbose\nCREATE EXTENSION seqid");
 	like($err, qr/53200: not enough shared memory/,
 		'no room: the error is out_of_memory');
 	like($err, qr/HINT:  Add seqid to "shared_preload_libraries"/,
@@ -146,6 +144,7 @@ if ($version < 170000)
 	# and following the hint helps
 	$full->append_conf('postgresql.conf', "shared_preload_libraries = 'seqid'");
 	$full->restart;
+	$full->safe_psql('postgres', 'CREATE EXTENSION seqid');
 	$full->psql('postgres',
 		'SELECT count(pg_advisory_xact_lock(n)) FROM generate_series(1, 10000000) n');
 	is($full->safe_psql('postgres', 'SELECT snowflake_shard(snowflake_nextval(5))'),
