@@ -13,11 +13,11 @@ CREATE SEQUENCE seqid_clock_mark
 COMMENT ON SEQUENCE seqid_clock_mark IS
 'milliseconds since 1970 that no key issued in this database tells a time beyond; not to be changed';
 
--- A dump carries it, and whoever may dump the database must be able to read it;
--- whoever may restore it is the extension's owner.
+-- A dump carries it, and whoever may dump the database must be able to read it.
+-- It stays the superuser's: all databases of the server share its shards, and a
+-- mark that is set far ahead would stop them in each.
 SELECT pg_catalog.pg_extension_config_dump('seqid_clock_mark', '');
 GRANT SELECT ON SEQUENCE seqid_clock_mark TO PUBLIC;
-ALTER SEQUENCE seqid_clock_mark OWNER TO @extowner@;
 
 --
 -- Snowflake ids: milliseconds since 2023 (41 bits) | shard (10) | sequence (12)

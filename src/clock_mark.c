@@ -66,6 +66,9 @@
 #define MARK_LEASE_MS		1000
 #define MARK_AHEAD_LEASE_MS	200
 
+/* The last time that a key can tell, that of a COMB: 48 bits. */
+#define MARK_MAX_MS			((INT64CONST(1) << 48) - 1)
+
 /* What commands/sequence.c writes into the special space of its pages. */
 #define SEQUENCE_MAGIC	0x1717
 
@@ -195,6 +198,14 @@ read_mark(Relation rel, Buffer buffer)
 	mark.ms = sequence->last_value;
 	mark.life = (uint64) sequence->log_cnt;
 	mark.lsn = PageGetLSN(page);
+
+	/* We never wrote such a thing, and arithmetic must not see it. */
+	if (mark.ms < 0 || mark.ms > MARK_MAX_MS)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("value of clock mark \"%s\" is out of range: %lld",
+						RelationGetRelationName(rel), (long long) mark.ms),
+				 errhint("Set it to a time that no key exceeds, in milliseconds since 1970.")));
 	return mark;
 }
 
@@ -241,6 +252,18 @@ make_durable(XLogRecPtr lsn)
 	HOLD_INTERRUPTS();
 	SyncRepWaitForLSN(lsn, false);
 	RESUME_INTERRUPTS();
+
+	/*
+	 * A commit cannot be taken back, so that wait swallows a cancel or a
+	 * timeout with a warning.  A key can still be withheld.
+	 */
+	if (!compat_is_replicated(lsn))
+	{
+		CHECK_FOR_INTERRUPTS();
+		ereport(ERROR,
+				(errcode(ERRCODE_QUERY_CANCELED),
+				 errmsg("canceling statement while the clock mark waits for a synchronous standby")));
+	}
 }
 
 /* Whether somebody has to raise the mark on account of keys of last_ms. */
@@ -248,7 +271,7 @@ static bool
 mark_is_low(Mark mark, int64 last_ms, int64 lease_ms)
 {
 	return mark.life != seqid_shared_state()->life ||
-		mark.ms < last_ms + lease_ms / 2;
+		mark.ms < Min(last_ms + lease_ms / 2, MARK_MAX_MS);
 }
 
 /*
@@ -267,7 +290,8 @@ settle_mark(Relation rel, Buffer buffer, int64 last_ms, int64 lease_ms,
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 
 	if (!mark_is_low(*mark, last_ms, lease_ms))
-		return may_wait || !XLogNeedsFlush(mark->lsn);
+		return may_wait ||
+			(!XLogNeedsFlush(mark->lsn) && compat_is_replicated(mark->lsn));
 
 	if (may_wait)
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
@@ -277,7 +301,7 @@ settle_mark(Relation rel, Buffer buffer, int64 last_ms, int64 lease_ms,
 	/* Another backend may have raised it since. */
 	*mark = read_mark(rel, buffer);
 	if (mark_is_low(*mark, last_ms, lease_ms))
-		*mark = write_mark(rel, buffer, last_ms + lease_ms);
+		*mark = write_mark(rel, buffer, Min(last_ms + lease_ms, MARK_MAX_MS));
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	return true;
 }
@@ -302,6 +326,7 @@ seqid_look_at_mark(int64 first_ms, int64 last_ms)
 	{
 		/* A crash here must find the mark, or have issued nothing beyond it. */
 		make_durable(mark.lsn);
+		mark_relid = RelationGetRelid(rel);
 		believed_ms = mark.ms;
 		seqid_mark_free_ms = believed_ms - lease_ms / 2;
 		seqid_mark_floor_ms =

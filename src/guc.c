@@ -21,12 +21,30 @@ const ShardSet *seqid_allowed_shard_set = NULL;
 StaticAssertDecl(SHARD_LIST_SHARDS == 1 << 10,
 				 "a list must be able to name every shard of the layout");
 
-/* Whether the list in force is more than the default. */
-static bool allowed_shards_given = false;
+/* What the server keeps for us beside the text of a list. */
+typedef struct AllowedShards
+{
+	ShardSet	set;
+	bool		by_default;
+} AllowedShards;
+
+/*
+ * Until the library is loaded, anybody can set anything of the name of our
+ * setting in a session; and a list in the configuration file is not looked at.
+ * What cannot stand is dropped when the setting is defined, with a warning, and
+ * the default takes its place: all shards.  That must not be a way around the
+ * list.  So where anything had been set before, the default means no shard;
+ * here, as in parallel workers, which are given the leader's default.
+ */
+static bool default_is_nothing = false;
+
+/* Whether a list other than the default has been accepted. */
+static bool list_accepted = false;
 
 static bool
 check_allowed_shards(char **newval, void **extra, GucSource source)
 {
+	AllowedShards *allowed;
 	ShardSet	set;
 	const char *where;
 	const char *why;
@@ -38,34 +56,35 @@ check_allowed_shards(char **newval, void **extra, GucSource source)
 		return false;
 	}
 
-	*extra = compat_guc_malloc(sizeof(ShardSet));
-	if (*extra == NULL)
+	allowed = compat_guc_malloc(sizeof(AllowedShards));
+	if (allowed == NULL)
 		return false;
-	memcpy(*extra, &set, sizeof(ShardSet));
+	allowed->set = set;
+	allowed->by_default = (source == PGC_S_DEFAULT);
+	*extra = allowed;
 
-	if (source != PGC_S_DEFAULT)
-		allowed_shards_given = true;
+	if (!allowed->by_default)
+		list_accepted = true;
 	return true;
 }
 
 static void
 assign_allowed_shards(const char *newval pg_attribute_unused(), void *extra)
 {
-	seqid_allowed_shard_set = extra;
+	static const ShardSet no_shards;
+	const AllowedShards *allowed = extra;
+
+	if (allowed->by_default && default_is_nothing)
+		seqid_allowed_shard_set = &no_shards;
+	else
+		seqid_allowed_shard_set = &allowed->set;
 }
 
-/*
- * Until the library is loaded, anybody can set anything of that name in a
- * session; and a list in the configuration file is not looked at.  What cannot
- * stand is dropped when the setting is defined, with a warning, and the default
- * takes its place: all shards.  That must not be a way around the list, so then
- * no shard is allowed.
- */
 static void
 define_allowed_shards(void)
 {
-	static const ShardSet no_shards;
-	bool		wanted = GetConfigOption("seqid.allowed_shards", true, false) != NULL;
+	default_is_nothing =
+		GetConfigOption("seqid.allowed_shards", true, false) != NULL;
 
 	/*
 	 * Set where several servers draw ids for the same tables.  A dump, a
@@ -84,8 +103,12 @@ define_allowed_shards(void)
 							   assign_allowed_shards,
 							   NULL);
 
-	if (wanted && !allowed_shards_given)
-		seqid_allowed_shard_set = &no_shards;
+	/*
+	 * When preloaded, no session comes before us: a list that is taken out of
+	 * the file later leaves the real default.
+	 */
+	if (process_shared_preload_libraries_in_progress && list_accepted)
+		default_is_nothing = false;
 }
 
 void

@@ -68,8 +68,18 @@ claim_run(const SnowflakeLayout *layout, pg_atomic_uint64 *word, uint64 *last,
 }
 
 static void
-check_clock_in_range(const SnowflakeLayout *layout, int64 clock_ms,
-					 int64 first_ms)
+check_time_left(const SnowflakeLayout *layout, int64 ms)
+{
+	if (ms > snowflake_max_ms(layout))
+		ereport(ERROR,
+				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+				 errmsg("time of snowflake ids is used up"),
+				 errdetail("The %d bits of time end at 2092-09-06 15:47:35.551 UTC.",
+						   layout->time_bits)));
+}
+
+static void
+check_clock_in_range(const SnowflakeLayout *layout, int64 clock_ms)
 {
 	if (clock_ms < 0)
 		ereport(ERROR,
@@ -79,12 +89,7 @@ check_clock_in_range(const SnowflakeLayout *layout, int64 clock_ms,
 						   (long long) -clock_ms),
 				 errhint("Set the server's clock.")));
 
-	if (Max(clock_ms, first_ms) > snowflake_max_ms(layout))
-		ereport(ERROR,
-				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-				 errmsg("time of snowflake ids is used up"),
-				 errdetail("The %d bits of time end at 2092-09-06 15:47:35.551 UTC.",
-						   layout->time_bits)));
+	check_time_left(layout, clock_ms);
 }
 
 static void
@@ -137,7 +142,7 @@ reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *word,
 		first_ms = snowflake_tick_ms(layout, first);
 		ahead_ms = first_ms - clock_ms;
 
-		check_clock_in_range(layout, clock_ms, first_ms);
+		check_clock_in_range(layout, clock_ms);
 
 		if (ahead_ms > 1)
 		{
@@ -162,6 +167,9 @@ reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *word,
 			behind = true;
 			check_regression(shard, ahead_ms);
 		}
+
+		/* After the check above: if the clock is right, it is to be told. */
+		check_time_left(layout, first_ms);
 
 		if (!claim_run(layout, word, &last, first, at_most, reserved))
 			continue;

@@ -130,6 +130,9 @@ sub check_promoted
 	# cover yet: the clock is set ahead so that this is the next id.
 	$standby->stop;
 	$primary_clock->set('+5s');
+	like($primary->safe_psql('postgres', 'SELECT 1'), qr/1/, 'synchronous: the primary is up');
+	is(outcome($primary, "SET statement_timeout = '300ms'; SELECT snowflake_nextval(5)"),
+		'57014', 'synchronous: a timeout withholds the id');
 	$session->send('SELECT snowflake_nextval(5)');
 	$primary->poll_query_until('postgres',
 		"SELECT count(*) = 1 FROM pg_stat_activity

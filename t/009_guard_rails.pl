@@ -107,6 +107,14 @@ like(outcome("SET ROLE regress_seqid_user; SELECT setval('seqid_clock_mark', 1)"
 	qr/^42501: /, 'an ordinary role cannot set the mark');
 like(outcome('SET ROLE regress_seqid_user; SELECT snowflake_nextval(5)'),
 	qr/\d+$/, 'an ordinary role can raise it');
+for my $value (-5, '3000000000000000', '9223372036854775807')
+{
+	$node->safe_psql('postgres',
+		"ALTER SEQUENCE seqid_clock_mark MINVALUE -10; SELECT setval('seqid_clock_mark', $value)");
+	is(outcome('SELECT snowflake_nextval(5)'),
+		"XX001: value of clock mark \"seqid_clock_mark\" is out of range: $value", "set to $value: refused");
+}
+$node->safe_psql('postgres', "SELECT setval('seqid_clock_mark', 0); ALTER SEQUENCE seqid_clock_mark MINVALUE 0");
 $last = outcome('SELECT snowflake_nextval(5)');
 $node->safe_psql('postgres', "SELECT setval('seqid_clock_mark', 1)");
 cmp_ok(outcome('SELECT snowflake_nextval(5)'), '>', $last, 'set to 1: ids go on');
@@ -200,6 +208,12 @@ for my $list ('5', '0-1023', '3', 'rubbish')
 {
 	is(outcome("SET seqid.allowed_shards = '$list'; SELECT snowflake_nextval(5)"),
 		'55000: shard 5 is not one that this server may issue', "allowed: not '$list' of a session");
+}
+for my $force ('force_parallel_mode', 'debug_parallel_query')
+{
+	# One of the two names exists; the other is an error that is not the answer.
+	local $ENV{PGOPTIONS} = "-c seqid.allowed_shards=0-1023 -c $force=on";
+	unlike(outcome('SELECT snowflake_nextval(5)'), qr/^\d+$/, 'allowed: nor in a parallel worker');
 }
 $node->safe_psql('postgres', "ALTER DATABASE postgres SET seqid.allowed_shards = '0-1023'");
 is(outcome('SELECT snowflake_nextval(5)'),
