@@ -34,6 +34,9 @@
 #error "seqid supports PostgreSQL 13 to 18"
 #endif
 
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"
 #endif

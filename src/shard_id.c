@@ -8,6 +8,7 @@
 
 #include "commands/sequence.h"
 #include "common/hashfn.h"
+#include "compat.h"
 #include "fmgr.h"
 #include "jump_hash.h"
 #include "utils/uuid.h"

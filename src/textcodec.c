@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "common/int.h"
+#include "compat.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
 #include "uuid_bits.h"
