@@ -14,10 +14,11 @@ SELECT p.oid::regprocedure AS function,
    AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'seqid')
  ORDER BY p.oid::regprocedure::text COLLATE "C";
 
--- no object without a comment
+-- no object without a comment (but the type of a view's rows)
 SELECT pg_describe_object(d.classid, d.objid, 0)
   FROM pg_depend d
  WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+   AND d.classid <> 'pg_type'::regclass
    AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'seqid')
    AND obj_description(d.objid, d.classid::regclass::name) IS NULL;
 
