@@ -81,12 +81,18 @@ sub start_clients
 		die "fork: $!" unless defined $pid;
 		if ($pid == 0)
 		{
-			run_client($number, @{ $clients[$number] });
+			eval { run_client($number, @{ $clients[$number] }) };
 			POSIX::_exit(0);
 		}
 		push @children, $pid;
 	}
 	return;
+}
+
+# Should the run break off, clients must not go on without it.
+END
+{
+	kill 9, @children if @children;
 }
 
 #
@@ -149,10 +155,11 @@ my %inject = (
 		start($primary);
 	},
 	'backend kills' => sub {
-		my $pid = $primary->safe_psql('postgres',
+		# The server may still be busy with the crash before: then it is spared.
+		my ($status, $pid) = $primary->psql('postgres',
 			"SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'
 			 AND pid <> pg_backend_pid() ORDER BY backend_start LIMIT 1");
-		kill 9, $pid if $pid;
+		kill 9, $pid if $status == 0 && $pid;
 		$primary->poll_query_until('postgres', 'SELECT true') or die 'no restart after a crash';
 	},
 	'immediate restarts' => sub {
@@ -223,7 +230,7 @@ while (time < $end)
 }
 
 append_to_file("$directory/stop", '');
-waitpid $_, 0 for @children;
+waitpid $_, 0 for splice @children;
 $standby->stop('immediate');
 $primary->stop('immediate');
 
