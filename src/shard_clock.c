@@ -16,7 +16,8 @@
  *
  * What the word forgets with a restart, the durable mark remembers: ticks start
  * above the mark that an earlier life of the server left, and none leaves this
- * file until the mark of this life covers it; see clock_mark.c.
+ * file until the mark of this life covers it; see clock_mark.c.  As that mark
+ * was ahead of the clock, a server that has just started is in case 2.
  *
  * Order of memory accesses: wherever it matters how far a word is ahead, the
  * clock is read after the word.  A clock that was read before may be older

@@ -6,7 +6,6 @@
  */
 #include "postgres.h"
 
-#include "access/xlog.h"
 #include "clock_mark.h"
 #include "comb_layout.h"
 #include "compat.h"
