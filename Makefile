@@ -12,8 +12,11 @@ OBJS = \
 	src/clock_mark.o \
 	src/comb.o \
 	src/comb_codec.o \
+	src/dictionary.o \
 	src/entropy.o \
 	src/guc.o \
+	src/intern.o \
+	src/intern_ddl.o \
 	src/scatter.o \
 	src/seqid.o \
 	src/sequential_uuid.o \
@@ -32,7 +35,7 @@ DATA = seqid--1.0.sql
 PGFILEDESC = "seqid - primary keys"
 
 REGRESS = install snowflake snowflake_codec comb comb_codec sequential_uuid \
-	scatter shard_id bitpack jump_hash textcodec extremes privileges parallel \
+	scatter intern shard_id bitpack jump_hash textcodec extremes privileges parallel \
 	relocation fragmentation
 REGRESS_OPTS = --temp-instance=./tmp_check
 

@@ -239,6 +239,69 @@ COMMENT ON FUNCTION scatter_ordinal(bigint, int) IS
 'number of ids that came before a scattered id';
 
 --
+-- Interning: strings to dense 64-bit ids.  A dictionary is an ordinary table,
+-- see src/dictionary.c.
+--
+-- The setting is for the planner: a dictionary that has just been filled looks
+-- small to it, and reading all of it for each term would be quadratic.
+--
+
+CREATE FUNCTION intern_create(name text, prefix_bits int DEFAULT 14)
+RETURNS regclass
+AS 'MODULE_PATHNAME', 'intern_create'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION intern_create(text, int) IS
+'create a dictionary, a table (id bigint, term text), whose ids are scattered over 2^prefix_bits (1 to 32 bits) small sequences';
+
+CREATE FUNCTION intern_id(dictionary regclass, term text)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'intern_id'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+SET enable_seqscan = off;
+COMMENT ON FUNCTION intern_id(regclass, text) IS
+'id of a term in a dictionary, assigned if the term is new';
+
+CREATE FUNCTION intern_ids(dictionary regclass, terms text[])
+RETURNS bigint[]
+AS 'MODULE_PATHNAME', 'intern_ids'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+SET enable_seqscan = off;
+COMMENT ON FUNCTION intern_ids(regclass, text[]) IS
+'ids of terms in a dictionary, in the same places, assigned where terms are new';
+
+CREATE FUNCTION intern_find(dictionary regclass, term text)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'intern_find'
+LANGUAGE C STABLE STRICT PARALLEL SAFE
+SET enable_seqscan = off;
+COMMENT ON FUNCTION intern_find(regclass, text) IS
+'id of a term in a dictionary, or NULL if it has none';
+
+CREATE FUNCTION intern_term(dictionary regclass, id bigint)
+RETURNS text
+AS 'MODULE_PATHNAME', 'intern_term'
+LANGUAGE C STABLE STRICT PARALLEL SAFE
+SET enable_seqscan = off;
+COMMENT ON FUNCTION intern_term(regclass, bigint) IS
+'term of an id in a dictionary, or NULL if it is no term''s';
+
+CREATE FUNCTION intern_terms(dictionary regclass, ids bigint[])
+RETURNS text[]
+AS 'MODULE_PATHNAME', 'intern_terms'
+LANGUAGE C STABLE STRICT PARALLEL SAFE
+SET enable_seqscan = off;
+COMMENT ON FUNCTION intern_terms(regclass, bigint[]) IS
+'terms of ids in a dictionary, in the same places, NULL for an id that is no term''s';
+
+CREATE FUNCTION intern_drop(dictionary regclass)
+RETURNS void
+AS 'MODULE_PATHNAME', 'intern_drop'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION intern_drop(regclass) IS
+'drop a dictionary and its sequence';
+
+
+--
 -- Packed ids: client (22 bits) | entity (40 bits), or any other layout
 --
 

@@ -6,6 +6,7 @@
 -- an error that the reference names.
 --
 CREATE SEQUENCE extremes_seq MINVALUE -9223372036854775808;
+SELECT intern_create('extremes_dictionary');
 CREATE TABLE extremes (type regtype, value text);
 INSERT INTO extremes VALUES
 	('int', NULL), ('int', '-2147483648'), ('int', '-1'), ('int', '0'), ('int', '1'),
@@ -28,7 +29,10 @@ INSERT INTO extremes VALUES
 	('int[]', '{2147483647,-2147483648}'), ('int[]', '{{1,2},{3,4}}'), ('int[]', '[-1:0]={1,62}'),
 	('bigint[]', NULL), ('bigint[]', '{}'), ('bigint[]', '{NULL,NULL}'), ('bigint[]', '{1,-1}'),
 	('bigint[]', '{1,9223372036854775807}'), ('bigint[]', '{{1,2},{3,4}}'),
-	('regclass', NULL), ('regclass', 'extremes_seq'), ('regclass', 'extremes'), ('regclass', 'pg_class');
+	('text[]', NULL), ('text[]', '{}'), ('text[]', '{NULL}'), ('text[]', '[-1:0][2:2]={{b},{""}}'),
+	('text[]', '{a,NULL,b,a}'), ('text[]', ARRAY[repeat('z', 100000)]::text),
+	('regclass', NULL), ('regclass', 'extremes_dictionary'),
+	('regclass', 'extremes_seq'), ('regclass', 'extremes'), ('regclass', 'pg_class');
 
 CREATE TABLE extreme_calls AS
 WITH RECURSIVE functions AS (
@@ -47,16 +51,22 @@ WITH RECURSIVE functions AS (
 -- LIMIT, as the largest counts would take hours to fetch
 SELECT proname AS function, format('SELECT %I(%s) LIMIT 3', proname, arguments) AS call, NULL::text AS outcome
   FROM calls WHERE n = pronargs;
+-- the other calls need it
+DELETE FROM extreme_calls WHERE function = 'intern_drop' AND call LIKE '%dictionary%';
 
 UPDATE extreme_calls SET outcome = left(error_of(call), 5);
 
 -- internal errors (XX000), crashes and unknown codes would show here; 42809 is
--- the server's for a relation that is no sequence
+-- the server's for a relation that is no sequence, 42P01, 42P07 and 42602 are its
+-- own for relations that are not there, or there already, and names that are none
 SELECT function, count(*) AS calls,
-       count(*) FILTER (WHERE outcome NOT IN ('no er', '22023', '22003', '22004', '22P02', '2200H', '55000', '42809')) AS unexpected
+       count(*) FILTER (WHERE outcome NOT IN ('no er', '22023', '22003', '22004', '22P02', '2200H', '55000', '54000', '42809', '42P01', '42P07', '42602')) AS unexpected
   FROM extreme_calls GROUP BY function ORDER BY function COLLATE "C";
 SELECT call, outcome FROM extreme_calls
- WHERE outcome NOT IN ('no er', '22023', '22003', '22004', '22P02', '2200H', '55000', '42809') ORDER BY call COLLATE "C" LIMIT 10;
+ WHERE outcome NOT IN ('no er', '22023', '22003', '22004', '22P02', '2200H', '55000', '54000', '42809', '42P01', '42P07', '42602') ORDER BY call COLLATE "C" LIMIT 10;
 
+SELECT count(*) AS terms, count(DISTINCT id) AS ids FROM extremes_dictionary;
+SET client_min_messages = warning;
+SELECT intern_drop(oid) FROM pg_class WHERE relkind = 'r' AND relname IN ('extremes_dictionary', 'lygha16ahyg', '8zzzzzzzzzzzzzzzzzzzzzzzzz', repeat('z', 63));
 DROP TABLE extreme_calls, extremes;
 DROP SEQUENCE extremes_seq;

@@ -13,9 +13,11 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/nbtree.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/indexing.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
 #include "commands/extension.h"
 #include "fmgr.h"
@@ -27,6 +29,7 @@
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
+#include "utils/acl.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
 
@@ -106,6 +109,26 @@ compat_is_replicated(XLogRecPtr lsn)
 	LWLockRelease(SyncRepLock);
 
 	return replicated;
+}
+
+/*
+ * The most that a tuple of a B-tree can have.  BTMaxItemSize, which takes a page
+ * in some versions and none in others; the value is the same in all.
+ */
+#define COMPAT_BTREE_MAX_ITEM_BYTES \
+	(MAXALIGN_DOWN((BLCKSZ - \
+					MAXALIGN(SizeOfPageHeaderData + 3 * sizeof(ItemIdData)) - \
+					MAXALIGN(sizeof(BTPageOpaqueData))) / 3) - \
+	 MAXALIGN(sizeof(ItemPointerData)))
+
+static inline bool
+compat_owns_relation(Oid relid, Oid user)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_ownercheck(RelationRelationId, relid, user);
+#else
+	return pg_class_ownercheck(relid, user);
+#endif
 }
 
 /* The schema of an extension. */

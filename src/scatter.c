@@ -9,10 +9,11 @@
 
 #include "commands/sequence.h"
 #include "fmgr.h"
+#include "scatter.h"
 #include "scatter_permutation.h"
 
-static int
-checked_prefix_bits(int32 prefix_bits)
+int
+seqid_checked_prefix_bits(int32 prefix_bits)
 {
 	if (prefix_bits < 1 || prefix_bits > SCATTER_MAX_PREFIX_BITS)
 		ereport(ERROR,
@@ -34,6 +35,21 @@ checked_id(int64 id)
 	return id;
 }
 
+int64
+seqid_scatter_next(Oid sequence, int prefix_bits, bool check_permissions)
+{
+	int64		value = nextval_internal(sequence, check_permissions);
+
+	if (value < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+				 errmsg("sequence value %lld cannot be scattered", (long long) value),
+				 errdetail("Values are scattered from 1 upwards."),
+				 errhint("Use an ascending sequence that starts at 1.")));
+
+	return scatter_id(value - 1, prefix_bits);
+}
+
 /*
  * scatter_nextval(sequence regclass, prefix_bits int) returns bigint
  *	  The id for the sequence's next value.  22023 unless prefix_bits is
@@ -45,17 +61,9 @@ Datum
 scatter_nextval(PG_FUNCTION_ARGS)
 {
 	Oid			sequence = PG_GETARG_OID(0);
-	int			prefix_bits = checked_prefix_bits(PG_GETARG_INT32(1));
-	int64		value = nextval_internal(sequence, true);
+	int			prefix_bits = seqid_checked_prefix_bits(PG_GETARG_INT32(1));
 
-	if (value < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-				 errmsg("sequence value %lld cannot be scattered", (long long) value),
-				 errdetail("Values are scattered from 1 upwards."),
-				 errhint("Use an ascending sequence that starts at 1.")));
-
-	PG_RETURN_INT64(scatter_id(value - 1, prefix_bits));
+	PG_RETURN_INT64(seqid_scatter_next(sequence, prefix_bits, true));
 }
 
 /*
@@ -68,7 +76,7 @@ Datum
 scatter_prefix(PG_FUNCTION_ARGS)
 {
 	int64		id = checked_id(PG_GETARG_INT64(0));
-	int			prefix_bits = checked_prefix_bits(PG_GETARG_INT32(1));
+	int			prefix_bits = seqid_checked_prefix_bits(PG_GETARG_INT32(1));
 
 	PG_RETURN_INT64(scatter_id_prefix(id, prefix_bits));
 }
@@ -82,7 +90,7 @@ Datum
 scatter_value(PG_FUNCTION_ARGS)
 {
 	int64		id = checked_id(PG_GETARG_INT64(0));
-	int			prefix_bits = checked_prefix_bits(PG_GETARG_INT32(1));
+	int			prefix_bits = seqid_checked_prefix_bits(PG_GETARG_INT32(1));
 
 	PG_RETURN_INT64(scatter_id_value(id, prefix_bits));
 }
@@ -97,7 +105,7 @@ Datum
 scatter_ordinal(PG_FUNCTION_ARGS)
 {
 	int64		id = checked_id(PG_GETARG_INT64(0));
-	int			prefix_bits = checked_prefix_bits(PG_GETARG_INT32(1));
+	int			prefix_bits = seqid_checked_prefix_bits(PG_GETARG_INT32(1));
 
 	PG_RETURN_INT64(scatter_id_ordinal(id, prefix_bits));
 }

@@ -1,0 +1,313 @@
+--
+-- Interning: strings to dense ids, and back
+--
+SELECT intern_create('words');
+\d words
+SELECT intern_id('words', 'pear') AS pear, intern_id('words', 'apple') AS apple,
+       intern_id('words', 'pear') AS pear_again, intern_find('words', 'apple') AS apple_found,
+       intern_find('words', 'plum') AS plum_found;
+SELECT intern_term('words', 0), intern_term('words', 4611686018427387904), intern_term('words', 1) IS NULL AS none;
+
+-- A batch keeps its order, duplicates, NULLs and shape; new terms get their ids
+-- in sorted order.
+SELECT scatter_ordinal(id), n
+  FROM unnest(intern_ids('words', '{plum,NULL,pear,fig,plum,apple,NULL,date}')) WITH ORDINALITY AS i (id, n) ORDER BY n;
+SELECT intern_terms('words', intern_ids('words', '{plum,NULL,pear,fig,plum,apple}')) AS same,
+       intern_terms('words', intern_ids('words', '[0:1][3:4]={{fig,NULL},{pear,fig}}')) AS shape,
+       intern_terms('words', '{NULL,0,1}') AS unknown;
+SELECT intern_ids('words', '{}') AS empty, intern_terms('words', '{}') AS empty_back,
+       intern_ids('words', '{NULL,NULL}') AS nothing, intern_terms('words', '{NULL}') AS nothing_back;
+SELECT intern_id('words', NULL) IS NULL AND intern_ids('words', NULL) IS NULL
+   AND intern_find('words', NULL) IS NULL AND intern_term('words', NULL) IS NULL
+   AND intern_terms('words', NULL) IS NULL AND intern_id(NULL, 'pear') IS NULL
+   AND intern_create(NULL) IS NULL AND intern_drop(NULL) IS NULL AS nulls;
+SELECT scatter_ordinal(id), term FROM words ORDER BY scatter_ordinal(id);
+
+-- Terms are bytes: case, spaces and composition count, and so does nothing.
+SELECT count(DISTINCT intern_id('words', term)) AS different, count(*) AS terms
+  FROM unnest(ARRAY['', ' ', 'a', 'A', 'a ', ' a', E'\xc3\xa4', E'a\xcc\x88', 'a' || chr(1), 'aa', '''"\']) AS term;
+SELECT count(*) AS found FROM words WHERE intern_find('words', term) = id AND intern_term('words', id) = term;
+
+-- No value of the sequence is used up for terms that exist.
+SELECT last_value AS before FROM words_id_seq \gset
+SELECT count(intern_id('words', term)) AS known FROM words;
+SELECT cardinality(intern_ids('words', array_agg(term))) AS known FROM words;
+SELECT intern_find('words', 'quince') IS NULL AS not_assigned;
+SELECT last_value = :before AS unchanged FROM words_id_seq;
+
+-- What is rolled back is gone, and its id with it.
+BEGIN;
+SELECT scatter_ordinal(intern_id('words', 'quince')) AS lost \gset
+ROLLBACK;
+SELECT intern_find('words', 'quince') IS NULL AS gone,
+       scatter_ordinal(intern_id('words', 'quince')) - :lost AS later;
+-- A statement that looks things up sees what was there when it began.
+SELECT intern_find('words', 'medlar') AS before, intern_id('words', 'medlar') > 0 AS assigned,
+       intern_find('words', 'medlar') AS after;
+
+--
+-- Many terms, more than one statement takes, shuffled and with duplicates
+--
+SELECT intern_create('many', 8);
+CREATE TABLE batch AS SELECT n, md5((n % 25000)::text) || CASE WHEN n % 3 = 0 THEN repeat('-', n % 40) ELSE '' END AS term
+  FROM generate_series(1, 30000) n ORDER BY md5(n::text || 'shuffled');
+CREATE TABLE interned AS
+SELECT unnest(terms) AS term, unnest(intern_ids('many', terms)) AS id FROM (SELECT array_agg(term) AS terms FROM batch) b;
+SELECT count(*) AS places, count(DISTINCT term) AS terms, count(DISTINCT id) AS ids,
+       count(DISTINCT (term, id)) AS pairs FROM interned;
+SELECT count(*) AS rows, max(scatter_ordinal(id, 8)) + 1 AS drawn FROM many;
+SELECT count(*) AS right FROM interned i JOIN many m USING (id, term);
+-- in byte order, ids count up
+SELECT count(*) AS in_order
+  FROM (SELECT scatter_ordinal(id, 8) = row_number() OVER (ORDER BY term) - 1 AS in_order FROM many) m WHERE in_order;
+-- half new, half known
+SELECT count(DISTINCT id) AS ids, count(*) FILTER (WHERE id IN (SELECT id FROM interned)) AS known
+  FROM unnest(intern_ids('many', (SELECT array_agg(term || CASE WHEN n % 2 = 0 THEN '' ELSE '!' END)
+                                    FROM (SELECT DISTINCT ON (term) n, term FROM batch) b))) AS id;
+-- and back
+SELECT intern_terms('many', ids) = terms AS same, cardinality(terms) AS terms
+  FROM (SELECT array_agg(id ORDER BY md5(term)) AS ids, array_agg(term ORDER BY md5(term)) AS terms FROM many) m;
+-- One by one: the planner takes a table that it last saw with one row for small,
+-- and must not read all of it for each term.
+SELECT intern_create('growing');
+SELECT scatter_ordinal(intern_id('growing', 'first'));
+ANALYZE growing;
+BEGIN;
+SELECT seq_scan AS before, idx_scan AS idx_before FROM pg_stat_xact_user_tables WHERE relname = 'growing' \gset
+SELECT count(intern_id('growing', term)) FROM batch WHERE n <= 1000;
+SELECT intern_ids('growing', array_agg(term)) AS ids FROM batch WHERE n <= 2000 \gset
+SELECT cardinality(intern_terms('growing', :'ids')) AS terms;
+SELECT count(intern_find('growing', term)) AS found FROM batch WHERE n <= 1000;
+SELECT seq_scan - :before AS seq_scans, idx_scan - :idx_before >= 4000 AS idx_scans
+  FROM pg_stat_xact_user_tables WHERE relname = 'growing';
+COMMIT;
+DROP TABLE batch, interned;
+
+--
+-- A term that the index cannot take
+--
+CREATE FUNCTION noise(bytes int) RETURNS text LANGUAGE sql AS
+$$ SELECT left(string_agg(md5(n::text), ''), bytes) FROM generate_series(0, bytes / 32) n $$;
+SELECT last_value AS before FROM words_id_seq \gset
+SELECT error_of(format($$SELECT intern_ids('words', ARRAY['new', noise(2693)])$$)) AS refused;
+SELECT error_of(format($$SELECT intern_id('words', repeat('x', 2693))$$)) AS compressible;
+SELECT error_of(format($$SELECT intern_id('words', repeat(E'\xc3\xa9', 1347))$$)) AS counted_in_bytes;
+DO $$
+DECLARE
+	detail text;
+BEGIN
+	PERFORM intern_id('words', noise(2693));
+EXCEPTION WHEN program_limit_exceeded THEN
+	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+	RAISE NOTICE '%', detail;
+END
+$$;
+SELECT intern_find('words', 'new') IS NULL AND last_value = :before AS nothing_changed FROM words_id_seq;
+SELECT intern_find('words', noise(1000000)) IS NULL AS not_found;
+SELECT intern_id('words', noise(2692)) AS id \gset
+SELECT intern_term('words', :id) = noise(2692) AS longest;
+-- one that fits because it compresses, inserted by hand, is known
+INSERT INTO words (term) VALUES (repeat('y', 5000));
+SELECT intern_id('words', repeat('y', 5000)) = intern_find('words', repeat('y', 5000)) AS known;
+
+--
+-- Names, search_path, and dictionaries that change
+--
+CREATE SCHEMA "intern S";
+SELECT error_of($$SELECT intern_create('words')$$) AS there_already;
+SELECT error_of($$SELECT intern_create('')$$) AS empty,
+       error_of($$SELECT intern_create('a b')$$) AS two_words;
+SELECT error_of($$SELECT intern_create('intern_nowhere.words')$$) AS no_schema;
+SELECT error_of($$SELECT intern_create('x', 0)$$) AS no_bits;
+SELECT error_of($$SELECT intern_create('x', 33)$$) AS many_bits;
+SELECT to_regclass('x') IS NULL AS nothing_made;
+SELECT intern_create('"intern S"."It''s ""quoted"""', 1), intern_create('"intern S".WORDS'), intern_create('pg_temp.passing')::oid > 0 AS temporary;
+SELECT intern_ids('"intern S"."It''s ""quoted"""', '{a,b,c}'), intern_ids('passing', '{b,a}') AS temporary;
+SET search_path = "intern S", public;
+SELECT intern_create('here');
+SELECT count(*) AS in_first FROM pg_class WHERE relname IN ('here', 'here_id_seq') AND relnamespace = '"intern S"'::regnamespace;
+SELECT intern_find('public.words', 'pear') AS public, intern_find('words', 'pear') AS other;
+RESET search_path;
+
+-- renamed, moved and made again under the same name, with plans kept
+SELECT intern_id('"intern S".here', 'a') AS id \gset
+ALTER TABLE "intern S".here RENAME TO there;
+SELECT intern_find('"intern S".there', 'a') = :id AS renamed;
+ALTER SCHEMA "intern S" RENAME TO intern_s;
+SELECT intern_id('intern_s.there', 'a') = :id AS schema_renamed, intern_terms('intern_s.there', ARRAY[:id]) AS back;
+ALTER TABLE intern_s.there SET SCHEMA public;
+SELECT intern_id('there', 'a') = :id AS moved;
+SELECT intern_drop('there');
+SELECT to_regclass('there') IS NULL AND to_regclass('intern_s.here_id_seq') IS NULL AS dropped;
+SELECT intern_create('there', 3);
+SELECT intern_find('there', 'a') AS empty, intern_ids('there', '{b,a}') AS made_again;
+-- the default says where ids come from
+CREATE SEQUENCE there_seq START 1001 CACHE 20;
+ALTER TABLE there ALTER COLUMN id SET DEFAULT scatter_nextval('there_seq');
+SELECT scatter_ordinal(intern_id('there', 'c')) AS other_sequence;
+ALTER TABLE there ALTER COLUMN id SET DEFAULT scatter_nextval(prefix_bits => 4, sequence => 'there_seq');
+SELECT scatter_ordinal(intern_id('there', 'd'), 4) AS other_bits;
+INSERT INTO there (term) VALUES ('by hand');
+SELECT scatter_ordinal(intern_id('there', 'by hand'), 4) AS by_hand;
+-- more columns do no harm
+ALTER TABLE there ADD COLUMN seen timestamptz DEFAULT now();
+ALTER TABLE there DROP COLUMN seen;
+SELECT scatter_ordinal(intern_id('there', 'e'), 4) AS altered;
+-- a sequence that was set back is no reason to give an id twice
+SELECT setval('there_seq', 1001);
+SELECT left(error_of($$SELECT intern_ids('there', ARRAY(SELECT 'new ' || n FROM generate_series(1, 50) n))$$), 5) AS set_back;
+SELECT intern_drop('there');
+
+--
+-- Tables that are no dictionary
+--
+CREATE TABLE no_dictionary (id bigint PRIMARY KEY, term text COLLATE "C" NOT NULL UNIQUE);
+CREATE SEQUENCE no_seq;
+CREATE VIEW no_view AS SELECT * FROM words;
+SELECT error_of($$SELECT intern_id('no_dictionary', 'a')$$) AS no_default;
+SELECT name, left(error_of(format('SELECT %s', name)), 5) AS refused
+  FROM unnest(ARRAY[$$intern_id('no_seq', 'a')$$, $$intern_ids('no_view', '{a}')$$, $$intern_find('words_pkey', 'a')$$,
+                    $$intern_term('pg_class', 1)$$, $$intern_terms('pg_am', '{1}')$$, $$intern_drop('no_dictionary')$$,
+                    $$intern_drop('no_view')$$, $$intern_id(0, 'a')$$, $$intern_drop(4294967295)$$]) AS name;
+-- each part that is missing
+CREATE FUNCTION without(change text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE 'SELECT intern_id(''many'', ''before'')';
+	EXECUTE 'ALTER TABLE many ' || change;
+	EXECUTE 'SELECT intern_id(''many'', ''after'')';
+	RETURN 'taken';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE;
+END
+$$;
+SELECT change, without(change)
+  FROM unnest(ARRAY['ALTER id DROP DEFAULT', 'ALTER id SET DEFAULT nextval(''many_id_seq'')',
+                    'ALTER id SET DEFAULT scatter_nextval(''many_id_seq'') + 1',
+                    'ALTER id SET DEFAULT scatter_nextval(''many_id_seq'', extract(day from now())::int)',
+                    'ALTER id SET DEFAULT scatter_nextval(''many_id_seq'', 99)',
+                    'ALTER id SET DEFAULT scatter_nextval(NULL, 5)',
+                    'RENAME term TO word', 'RENAME id TO number', 'ALTER term TYPE text COLLATE "POSIX"',
+                    'ALTER term TYPE varchar', 'DROP term', 'ALTER term DROP NOT NULL',
+                    'DROP CONSTRAINT many_term_key', 'DROP CONSTRAINT many_pkey',
+                    'DROP CONSTRAINT many_term_key, ADD UNIQUE (term) DEFERRABLE',
+                    'DROP CONSTRAINT many_term_key, ADD UNIQUE (term, id)',
+                    'DROP CONSTRAINT many_term_key, ADD UNIQUE (term) INCLUDE (id)',
+                    'ALTER id SET DEFAULT scatter_nextval(''many_id_seq'')']) AS change;
+SELECT intern_find('many', 'before') AS before, intern_find('many', 'after') AS after;
+DROP TABLE no_dictionary;
+DROP VIEW no_view;
+DROP SEQUENCE no_seq;
+
+--
+-- Privileges are those of the table
+--
+CREATE ROLE regress_intern_user;
+GRANT USAGE ON SCHEMA intern_s TO regress_intern_user;
+CREATE FUNCTION as_user(call text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answer text;
+BEGIN
+	SET LOCAL ROLE regress_intern_user;
+	EXECUTE 'SELECT ' || call INTO answer;
+	RESET ROLE;
+	RETURN answer;
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLERRM;
+END
+$$;
+SELECT last_value AS before FROM words_id_seq \gset
+SELECT as_user($$intern_find('words', 'pear')$$) AS find, as_user($$intern_id('words', 'pear')$$) AS id;
+GRANT SELECT ON words TO regress_intern_user;
+SELECT as_user($$intern_find('words', 'pear')$$) AS find, as_user($$intern_ids('words', '{pear,NULL}')$$) AS known,
+       as_user($$intern_id('words', 'sorb')$$) AS new;
+SELECT last_value = :before AS nothing_used_up FROM words_id_seq;
+GRANT INSERT (term) ON words TO regress_intern_user;
+SELECT as_user($$intern_id('words', 'sorb')$$) AS one_column;
+GRANT INSERT (id) ON words TO regress_intern_user;
+SELECT as_user($$scatter_ordinal(intern_id('words', 'sorb'))$$)::bigint - :before AS both_columns;
+REVOKE INSERT (id, term) ON words FROM regress_intern_user;
+GRANT INSERT ON words TO regress_intern_user;
+SELECT as_user($$scatter_ordinal(intern_id('words', 'rowan'))$$)::bigint - :before AS whole_table;
+SELECT as_user($$scatter_nextval('words_id_seq')$$) AS the_sequence;
+SELECT as_user($$intern_drop('words')$$) AS owner, as_user($$intern_create('intern_s.mine')$$) AS creator;
+GRANT CREATE ON SCHEMA intern_s TO regress_intern_user;
+SELECT as_user($$intern_create('intern_s.mine')$$) AS creator;
+SELECT as_user($$intern_ids('intern_s.mine', '{a,b}')$$) AS use, as_user($$intern_drop('intern_s.mine')$$) AS owner;
+-- row security: what is hidden is neither found nor given a second id
+ALTER TABLE words ENABLE ROW LEVEL SECURITY;
+CREATE POLICY visible ON words FOR SELECT TO regress_intern_user USING (term <> 'pear');
+CREATE POLICY addable ON words FOR INSERT TO regress_intern_user WITH CHECK (term <> 'mango');
+SELECT as_user($$intern_find('words', 'pear')$$) AS hidden, as_user($$intern_find('words', 'rowan')$$) IS NOT NULL AS visible;
+SELECT as_user($$intern_id('words', 'pear')$$) AS hidden;
+SELECT as_user($$intern_id('words', 'mango')$$) AS forbidden;
+SELECT count(*) FROM words WHERE term = 'pear';
+ALTER TABLE words DISABLE ROW LEVEL SECURITY;
+DROP POLICY visible ON words;
+DROP POLICY addable ON words;
+REVOKE ALL ON words FROM regress_intern_user;
+REVOKE ALL ON SCHEMA intern_s FROM regress_intern_user;
+DROP ROLE regress_intern_user;
+
+--
+-- Read-only transactions know what is known.
+--
+SELECT last_value AS before FROM words_id_seq \gset
+BEGIN READ ONLY;
+SELECT intern_id('words', 'pear') AS known, intern_ids('words', '{pear,NULL}') AS batch;
+SAVEPOINT a;
+SELECT intern_id('words', 'loquat');
+ROLLBACK TO a;
+COMMIT;
+SELECT last_value = :before AS nothing_used_up FROM words_id_seq;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT intern_id('words', 'loquat') = intern_find('words', 'loquat') AS new_to_statement,
+       intern_id('words', 'loquat') = intern_id('words', 'loquat') AS same;
+SELECT intern_id('words', 'loquat') = intern_find('words', 'loquat') AS own;
+COMMIT;
+
+--
+-- A trigger may come back to the dictionary that is being filled, and may alter it.
+--
+CREATE TABLE heads (id bigint, head_id bigint);
+CREATE FUNCTION intern_head() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF length(new.term) > 1 THEN
+		INSERT INTO heads VALUES (new.id, intern_id('words', left(new.term, 1)));
+	END IF;
+	EXECUTE 'COMMENT ON TABLE words IS ' || quote_literal(new.term);
+	RETURN new;
+END
+$$;
+CREATE TRIGGER head AFTER INSERT ON words FOR EACH ROW EXECUTE FUNCTION intern_head();
+SELECT intern_ids('words', '{guava,lime,gooseberry}') AS ids \gset
+SELECT intern_terms('words', :'ids');
+SELECT intern_term('words', id) AS term, intern_term('words', head_id) AS head FROM heads ORDER BY 1;
+-- One that keeps rows out is found out.
+CREATE FUNCTION keep_out() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+CREATE TRIGGER keep_out BEFORE INSERT ON words FOR EACH ROW EXECUTE FUNCTION keep_out();
+SELECT error_of($$SELECT intern_ids('words', '{lime,kumquat}')$$) AS kept_out;
+DROP TRIGGER head ON words;
+DROP TRIGGER keep_out ON words;
+DROP TABLE heads;
+
+--
+-- Who liked both? (the recipe in the README)
+--
+SELECT intern_create('uris');
+CREATE TABLE likes (subject bigint, actor bigint, PRIMARY KEY (subject, actor));
+INSERT INTO likes (actor, subject)
+SELECT * FROM unnest(
+    intern_ids('uris', '{did:plc:ann, did:plc:bob, did:plc:ann, did:plc:cem}'),
+    intern_ids('uris', '{at://did:plc:dot/app.bsky.feed.post/1, at://did:plc:dot/app.bsky.feed.post/1,
+                         at://did:plc:dot/app.bsky.feed.post/2, at://did:plc:dot/app.bsky.feed.post/2}'))
+ON CONFLICT DO NOTHING;
+SELECT intern_term('uris', actor) AS liked_both
+  FROM likes a JOIN likes b USING (actor)
+ WHERE a.subject = intern_find('uris', 'at://did:plc:dot/app.bsky.feed.post/1')
+   AND b.subject = intern_find('uris', 'at://did:plc:dot/app.bsky.feed.post/2');
+
+DROP TABLE likes;
+SELECT intern_drop(name) FROM unnest('{uris,words,many,growing,passing}'::regclass[]) AS name;
+DROP FUNCTION noise, without, as_user, intern_head, keep_out;
+SET client_min_messages = warning;
+DROP SCHEMA intern_s CASCADE;

@@ -1,0 +1,59 @@
+/*
+ * dictionary.h
+ *	  The tables that intern terms, and the statements on them.
+ */
+#ifndef SEQID_DICTIONARY_H
+#define SEQID_DICTIONARY_H
+
+#include "compat.h"
+
+/*
+ * The longest term in bytes: what an index tuple has left beside its header and
+ * the text's.  A longer one might fit where it compresses well; that would make
+ * which terms are refused a matter of luck.
+ */
+#define DICTIONARY_MAX_TERM_BYTES \
+	((int) (COMPAT_BTREE_MAX_ITEM_BYTES - sizeof(IndexTupleData) - VARHDRSZ))
+
+/* How many terms or ids a statement takes at most: bounds its memory. */
+#define DICTIONARY_RUN	10000
+
+typedef struct Dictionary Dictionary;
+
+/*
+ * Locks the table until the end of the transaction and returns what is known
+ * of it; function is any function of the extension.  42P01 if there is no such
+ * relation, 42809 if it is no dictionary.
+ *
+ * The result is good while the caller runs, not across calls from SQL.
+ */
+extern Dictionary *seqid_dictionary_open(Oid relid, Oid function);
+
+/* Its name as SQL wants it: with the schema, and quoted. */
+extern char *seqid_dictionary_name(const Dictionary *dictionary);
+
+/*
+ * Looks up count (1 to DICTIONARY_RUN) terms and fills ids[] and known[].  With
+ * read_only, as the query that is running sees the table, otherwise with a
+ * snapshot of its own.
+ */
+extern void seqid_dictionary_find_ids(Dictionary *dictionary, const Datum *terms,
+									  int count, bool read_only,
+									  int64 *ids, bool *known);
+
+/*
+ * The inverse.  The terms are made in the memory context of the caller.
+ */
+extern void seqid_dictionary_find_terms(Dictionary *dictionary, const Datum *ids,
+										int count, Datum *terms, bool *known);
+
+/*
+ * Draws an id for each of count (1 to DICTIONARY_RUN) terms and inserts them, in
+ * the order given.  Returns false if some were not, because another transaction
+ * has inserted them first; which is for the caller to find out, and ids[] is
+ * then rubbish.  42501 before an id is drawn if the user may not insert.
+ */
+extern bool seqid_dictionary_insert(Dictionary *dictionary, const Datum *terms,
+									int count, int64 *ids);
+
+#endif							/* SEQID_DICTIONARY_H */

@@ -1,0 +1,18 @@
+/*
+ * scatter.h
+ *	  Drawing scattered ids from within.
+ */
+#ifndef SEQID_SCATTER_H
+#define SEQID_SCATTER_H
+
+/* Its argument, if it is from 1 to 32; otherwise 22023. */
+extern int	seqid_checked_prefix_bits(int32 prefix_bits);
+
+/*
+ * The id for the sequence's next value, as scatter_nextval() returns it.
+ * prefix_bits is from 1 to 32.  Without check_permissions
+ * the caller answers for the right to draw, as with an identity column.
+ */
+extern int64 seqid_scatter_next(Oid sequence, int prefix_bits, bool check_permissions);
+
+#endif							/* SEQID_SCATTER_H */
