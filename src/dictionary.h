@@ -8,12 +8,13 @@
 #include "compat.h"
 
 /*
- * The longest term in bytes: what an index tuple has left beside its header and
- * the text's.  A longer one might fit where it compresses well; that would make
+ * The longest term in bytes: what an index tuple has left beside its header,
+ * the text's, and the id.  A longer one might fit where it compresses well; that would make
  * which terms are refused a matter of luck.
  */
 #define DICTIONARY_MAX_TERM_BYTES \
-	((int) (COMPAT_BTREE_MAX_ITEM_BYTES - sizeof(IndexTupleData) - VARHDRSZ))
+	((int) (COMPAT_BTREE_MAX_ITEM_BYTES - sizeof(IndexTupleData) - VARHDRSZ - \
+			sizeof(int64)))
 
 /* How many terms or ids a statement takes at most: bounds its memory. */
 #define DICTIONARY_RUN	10000

@@ -52,8 +52,10 @@ intern_create(PG_FUNCTION_ARGS)
 	Oid			relid;
 
 	SPI_connect();
+	/* With the id in the index, a term is looked up without the table. */
 	run_utility(psprintf("CREATE TABLE %s (id bigserial PRIMARY KEY,"
-						 " term pg_catalog.text COLLATE pg_catalog.\"C\" NOT NULL UNIQUE)",
+						 " term pg_catalog.text COLLATE pg_catalog.\"C\" NOT NULL,"
+						 " UNIQUE (term) INCLUDE (id))",
 						 table));
 	relid = get_relname_relid(name->relname, schema);
 	run_utility(psprintf("ALTER TABLE %s ALTER COLUMN id SET DEFAULT"
