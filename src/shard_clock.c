@@ -25,48 +25,9 @@
  */
 #include "postgres.h"
 
-#include "clock_mark.h"
 #include "guc.h"
 #include "miscadmin.h"
-#include "port/atomics.h"
 #include "shard_clock.h"
-#include "shared_state.h"
-#include "wall_clock.h"
-
-/* Milliseconds since the layout's epoch; negative before it. */
-static inline int64
-layout_clock_ms(const SnowflakeLayout *layout)
-{
-	return wall_clock_read_ms() - layout->epoch_unix_ms;
-}
-
-/*
- * The first tick that a run of at_least may start with: not before the clock,
- * above what an earlier life of the server may have issued, after the last
- * tick, and in a millisecond with enough room.
- */
-static inline int64
-next_run(const SnowflakeLayout *layout, int64 last, int64 clock_ms,
-		 int at_least)
-{
-	int64		floor_ms = seqid_mark_floor_ms - layout->epoch_unix_ms;
-	int64		start_ms = Max(clock_ms, floor_ms + 1);
-	int64		first = Max(last + 1, snowflake_first_tick(layout, start_ms));
-
-	if (unlikely(snowflake_tick_room(layout, first) < at_least))
-		first = snowflake_first_tick(layout, snowflake_tick_ms(layout, first) + 1);
-	return first;
-}
-
-/* Moves the word from last past the run; false if another backend was first. */
-static inline bool
-claim_run(const SnowflakeLayout *layout, pg_atomic_uint64 *word, uint64 *last,
-		  int64 first, int at_most, int *reserved)
-{
-	*reserved = (int) Min((int64) at_most, snowflake_tick_room(layout, first));
-	return pg_atomic_compare_exchange_u64(word, last,
-										  (uint64) (first + *reserved - 1));
-}
 
 static void
 check_time_left(const SnowflakeLayout *layout, int64 ms)
@@ -114,13 +75,9 @@ wait_for_tick(const SnowflakeLayout *layout, ShardCounters *counters,
 	seqid_wait_for_tick(clock_ms + layout->epoch_unix_ms);
 }
 
-/*
- * The rare case: the millisecond is used up, the clock was set back, or it is
- * out of the layout's range.
- */
-static pg_noinline int64
-reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *word,
-					   int shard, int at_least, int at_most, int *reserved)
+int64
+seqid_reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *word,
+							 int shard, int at_least, int at_most, int *reserved)
 {
 	int64		paced_ms = -1;	/* the millisecond that saw the clock tick */
 	bool		behind = false; /* has this call found the clock behind? */
@@ -137,9 +94,9 @@ reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *word,
 
 		/* The clock must not be older than the word; see above. */
 		pg_read_barrier();
-		clock_ms = layout_clock_ms(layout);
+		clock_ms = seqid_layout_clock_ms(layout);
 
-		first = next_run(layout, (int64) last, clock_ms, at_least);
+		first = seqid_next_run(layout, (int64) last, clock_ms, at_least);
 		first_ms = snowflake_tick_ms(layout, first);
 		ahead_ms = first_ms - clock_ms;
 
@@ -172,7 +129,7 @@ reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *word,
 		/* After the check above: if the clock is right, it is to be told. */
 		check_time_left(layout, first_ms);
 
-		if (!claim_run(layout, word, &last, first, at_most, reserved))
+		if (!seqid_claim_run(layout, word, &last, first, at_most, reserved))
 			continue;
 
 		/*
@@ -185,47 +142,4 @@ reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *word,
 			wait_for_tick(layout, counters, clock_ms);
 		return first;
 	}
-}
-
-static inline int64
-reserve_uncovered(const SnowflakeLayout *layout, int shard,
-				  int at_least, int at_most, int *reserved)
-{
-	pg_atomic_uint64 *word = seqid_shard_tick(seqid_shared_state(), shard);
-	uint64		last = pg_atomic_read_u64(word);
-
-	for (;;)
-	{
-		int64		clock_ms = layout_clock_ms(layout);
-		int64		first = next_run(layout, (int64) last, clock_ms, at_least);
-
-		/* One comparison for both ends of the layout's time. */
-		if (unlikely(snowflake_tick_ms(layout, first) != clock_ms ||
-					 (uint64) clock_ms > (uint64) snowflake_max_ms(layout)))
-			return reserve_ahead_of_clock(layout, word, shard,
-										  at_least, at_most, reserved);
-
-		if (likely(claim_run(layout, word, &last, first, at_most, reserved)))
-			return first;
-	}
-}
-
-int64
-seqid_reserve_ticks(const SnowflakeLayout *layout, int shard,
-					int at_least, int at_most, int *reserved)
-{
-	int64		first;
-	int64		unix_ms;
-
-	/*
-	 * The second turn, if there is one, is above the floor that the first
-	 * learned of; what was reserved in the first is a gap.
-	 */
-	do
-	{
-		first = reserve_uncovered(layout, shard, at_least, at_most, reserved);
-		unix_ms = snowflake_tick_ms(layout, first) + layout->epoch_unix_ms;
-	} while (unlikely(!seqid_mark_covers(unix_ms, unix_ms)));
-
-	return first;
 }
