@@ -1,0 +1,177 @@
+# lib.sh: what the benchmarks share.  To be sourced, by bash, after
+# scripts/lib.sh.
+#
+# A benchmark runs against a server of its own.  What it compares is measured in
+# rounds, in turn (A B A B), and every figure is kept in the table result of that
+# server; what is shown are medians, with the smallest and the largest figure.
+
+started=no
+stop_server()
+{
+	[ $started = yes ] || return 0
+	(cd / && as_user "$bin/pg_ctl" -s -m fast -D "$work/data" stop) >/dev/null 2>&1 || true
+	started=no
+}
+
+clean_up()
+{
+	trap '' INT TERM
+	stop_server
+	rm -rf "$work"
+}
+
+# Builds seqid, optimised as PGXS does, into a private copy of PostgreSQL.
+build_seqid()
+{
+	need_package_lists
+	choose_major
+	need_packages gcc make libc6-dev "postgresql-$PG_MAJOR" "postgresql-server-dev-$PG_MAJOR" "$@"
+	private_postgres
+	copy_sources
+	give_to_user
+	say "building seqid for PostgreSQL $PG_MAJOR"
+	as_user make -s -C "$work/source" PG_CONFIG="$pg_config" with_llvm=no all install \
+		>"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; die "seqid does not build"; }
+}
+
+# start_server SHARED_BUFFERS: starts the server, which is made the first time.
+# No checkpoint, autovacuum or JIT compilation falls into a measurement; commits
+# are flushed, as in production.
+start_server()
+{
+	if [ ! -d "$work/data" ]; then
+		as_user "$bin/initdb" -A trust -N -E UTF8 --no-locale -D "$work/data" >"$work/initdb.log" 2>&1 ||
+			{ cat "$work/initdb.log" >&2; die "initdb failed"; }
+		as_user tee -a "$work/data/postgresql.conf" >/dev/null <<-CONF
+			listen_addresses = ''
+			unix_socket_directories = '$work'
+			max_wal_size = 64GB
+			checkpoint_timeout = 1d
+			autovacuum = off
+			jit = off
+			max_parallel_workers_per_gather = 0
+			timezone = 'UTC'
+		CONF
+	fi
+	cd "$work"
+	started=yes
+	as_user "$bin/pg_ctl" -s -w -D "$work/data" -l "$work/server.log" \
+		-o "-c shared_buffers=$1" start ||
+		{ cat "$work/server.log" >&2; die "the server does not start"; }
+}
+
+pg()
+{
+	as_user env PGHOST="$work" PGDATABASE=postgres PGUSER="$(as_user id -un)" \
+		PGOPTIONS="${pgoptions:-}" "$bin/$1" "${@:2}"
+}
+
+sql()
+{
+	pg psql -X -q -v ON_ERROR_STOP=1 "$@"
+}
+
+value()
+{
+	sql -At -c "$1"
+}
+
+progress()
+{
+	if [ -t 2 ]; then
+		printf '\r%-78s' "$1" >&2
+	else
+		say "$1"
+	fi
+}
+
+progress_end()
+{
+	[ ! -t 2 ] || printf '\r%-78s\r' '' >&2
+}
+
+# The table of figures, and what fills it.
+create_results()
+{
+	sql <<-'SQL'
+		CREATE EXTENSION seqid;
+		CREATE EXTENSION pgstattuple;
+		CREATE TABLE result (
+			n serial, part text, subject text, metric text, figure float8
+		);
+		-- Medians, and how far the rounds are apart.
+		CREATE VIEW median AS
+		SELECT min(n) AS n, part, subject, metric, count(*) AS rounds,
+		       percentile_cont(0.5) WITHIN GROUP (ORDER BY figure) AS median,
+		       min(figure) AS smallest, max(figure) AS largest
+		  FROM result GROUP BY part, subject, metric;
+		-- Seconds of CPU that this process has used.
+		CREATE FUNCTION cpu_seconds() RETURNS float8 LANGUAGE sql VOLATILE AS $$
+			SELECT (stat[12]::float8 + stat[13]::float8) / 100
+			  FROM string_to_array(regexp_replace(pg_read_file('/proc/self/stat', 0, 1000), '.*\) ', ''), ' ') AS stat
+		$$;
+		-- Runs a query of so many calls twice, and keeps what one call of the second
+		-- took, in nanoseconds, and how much of a core.
+		CREATE FUNCTION time_calls(part text, subject text, query text, calls bigint)
+		RETURNS void LANGUAGE plpgsql AS $$
+		DECLARE
+			started timestamptz;
+			seconds float8;
+			cpu float8;
+		BEGIN
+			EXECUTE query;
+			cpu := cpu_seconds();
+			started := clock_timestamp();
+			EXECUTE query;
+			seconds := extract(epoch FROM clock_timestamp() - started);
+			INSERT INTO result (part, subject, metric, figure) VALUES
+				(part, subject, 'ns', seconds * 1e9 / calls),
+				(part, subject, '% of a core', 100 * (cpu_seconds() - cpu) / seconds);
+		END
+		$$;
+	SQL
+}
+
+# keep PART SUBJECT METRIC FIGURE
+keep()
+{
+	sql -v part="$1" -v subject="$2" -v metric="$3" -v figure="$4" <<-'SQL'
+		INSERT INTO result (part, subject, metric, figure)
+		VALUES (:'part', :'subject', :'metric', :'figure');
+	SQL
+}
+
+# run_pgbench SCRIPT OPTION...: transactions a second.
+run_pgbench()
+{
+	pg pgbench -n -f "$1" "${@:2}" 2>"$work/pgbench.err" >"$work/pgbench.out" ||
+		{ cat "$work/pgbench.err" "$work/pgbench.out" >&2; die "pgbench failed"; }
+	sed -n 's/^tps = \([0-9.]*\) .*without initial connection.*/\1/p
+		s/^tps = \([0-9.]*\) (excluding.*/\1/p' "$work/pgbench.out"
+}
+
+# script NAME SQL: a file for pgbench.
+script()
+{
+	printf '%s\n' "$2" >"$work/$1.pgbench"
+	printf '%s' "$work/$1.pgbench"
+}
+
+# What the figures are of, for captions.
+machine()
+{
+	printf '%s, %s cores, %s, PostgreSQL %s' \
+		"$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1 | tr -s ' ')" \
+		"$(nproc)" \
+		"$(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' /etc/os-release)" \
+		"$(value 'SHOW server_version' | cut -d ' ' -f 1)"
+}
+
+# time_query PART SUBJECT QUERY CALLS: see time_calls(); CALLS in the query stands
+# for the number.
+time_query()
+{
+	sql -v part="$1" -v subject="$2" -v query="${3//CALLS/$4}" -v calls="$4" <<-'SQL' >/dev/null
+		SELECT time_calls(:'part', :'subject', :'query', :calls);
+	SQL
+}

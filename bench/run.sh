@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# run.sh: measures seqid against PostgreSQL's own functions, and against those of
+# its peers that are installed.
+#
+# usage: bench/run.sh [--quick] [--rounds N] [--size N] [--out DIRECTORY] [PART...]
+#
+#   PART      percall limit contended insert cache order stall wrap; all by default
+#   --quick   a minute instead of ten: fewer rounds and smaller sizes
+#   --rounds  rounds of each measurement, in turn (5); medians are shown
+#   --size    100 is a million rows, or calls, and so on in proportion
+#   --out     where results.tsv and, with gnuplot, the plots go (bench/out)
+#
+# Builds seqid and starts a throwaway server of its own below a temporary
+# directory, as an ordinary user; installs from apt what is missing.  PG_MAJOR=N
+# picks the version of PostgreSQL.
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+. "$top/scripts/lib.sh"
+. "$top/bench/lib.sh"
+
+all_parts=(percall limit contended insert cache order stall wrap)
+parts=()
+rounds=5
+size=100
+seconds=3
+out=$top/bench/out
+command="bench/run.sh${*:+ $*}"
+
+while [ $# -gt 0 ]; do
+	case $1 in
+		--quick) rounds=3 size=10 seconds=1 ;;
+		--rounds) rounds=${2:?}; shift ;;
+		--size) size=${2:?}; shift ;;
+		--out) out=$(realpath -m "${2:?}"); shift ;;
+		percall | limit | contended | insert | cache | order | stall | wrap) parts+=("$1") ;;
+		*) sed -n '/^# usage/,/^# picks/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+	esac
+	shift
+done
+[ ${#parts[@]} -gt 0 ] || parts=("${all_parts[@]}")
+shared_buffers=1GB
+
+make_work_directory
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+build_seqid gnuplot-nox
+start_server "$shared_buffers"
+create_results
+. "$top/bench/kinds.sh"
+create_kinds
+for part in "${parts[@]}"; do
+	. "$top/bench/parts/$part.sh"
+done
+
+caption="$(machine); $command"
+echo "$caption"
+for part in "${parts[@]}"; do
+	"part_$part"
+done
+
+mkdir -p "$out"
+. "$top/bench/plots.sh"
+write_results
+draw_plots
+say ""
+say "written to $out"
