@@ -39,7 +39,7 @@ REGRESS = install snowflake snowflake_codec comb comb_codec sequential_uuid \
 	relocation fragmentation
 REGRESS_OPTS = --temp-instance=./tmp_check
 
-ISOLATION = snowflake_order comb_order
+ISOLATION = snowflake_order comb_order intern_race
 ISOLATION_OPTS = --temp-instance=./tmp_check_iso --load-extension=seqid
 
 TAP_TESTS = 1
