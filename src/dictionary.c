@@ -38,6 +38,7 @@
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/plancache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
@@ -344,8 +345,12 @@ seqid_dictionary_name(const Dictionary *dictionary)
  */
 
 /*
- * The plan for a statement.  Always the generic one: the planner would only
- * look at the length of an array.
+ * The plan for a statement, while that is counted as running.  Always the
+ * generic one: the planner would only look at the length of an array.
+ *
+ * A plan that was invalidated would be made again from the name it contains,
+ * which a schema that was renamed may have left to another table.  So it is
+ * thrown away, unless a statement further up is still running it.
  */
 static SPIPlanPtr
 plan_for(Dictionary *dictionary, Statement statement)
@@ -353,8 +358,11 @@ plan_for(Dictionary *dictionary, Statement statement)
 	SPIPlanPtr	plan = dictionary->plans[statement];
 	char	   *sql;
 
-	if (plan != NULL)
+	if (plan != NULL && SPI_plan_is_valid(plan))
 		return plan;
+	if (plan != NULL && dictionary->running == 1)
+		SPI_freeplan(plan);
+	dictionary->plans[statement] = NULL;
 
 	sql = psprintf(statements[statement].sql, seqid_dictionary_name(dictionary));
 	plan = SPI_prepare_cursor(sql, statements[statement].argument_count,
@@ -367,17 +375,30 @@ plan_for(Dictionary *dictionary, Statement statement)
 	return plan;
 }
 
+/*
+ * Whether a plan is of this table.  The name can still have become another's
+ * between the time when the plan was found valid and its execution.
+ */
+static bool
+plan_reads(SPIPlanPtr plan, Oid relid)
+{
+	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan));
+
+	return list_member_oid(source->relationOids, relid);
+}
+
 /* Runs a statement within SPI; what it returns is in SPI_tuptable. */
 static void
 execute(Dictionary *dictionary, Statement statement, Datum *arguments, bool read_only)
 {
+	SPIPlanPtr volatile plan;
 	int			result;
 
 	dictionary->running++;
 	PG_TRY();
 	{
-		result = SPI_execute_plan(plan_for(dictionary, statement), arguments, NULL,
-								  read_only, 0);
+		plan = plan_for(dictionary, statement);
+		result = SPI_execute_plan(plan, arguments, NULL, read_only, 0);
 	}
 	PG_FINALLY();
 	{
@@ -388,6 +409,12 @@ execute(Dictionary *dictionary, Statement statement, Datum *arguments, bool read
 	if (result != statements[statement].result)
 		elog(ERROR, "could not run a statement on a dictionary: %s",
 			 SPI_result_code_string(result));
+	if (!plan_reads(plan, dictionary->relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access to a dictionary"),
+				 errdetail("Its schema was renamed at this moment, and another table has its name now."),
+				 errhint("Try again.")));
 }
 
 /*

@@ -4,7 +4,8 @@
  *
  * A batch of terms is sorted byte by byte and rid of duplicates; what is known
  * is looked up, what is new is inserted in that order, so that of two batches
- * that overlap one waits for the other and never each for the other.  Only then
+ * that overlap one waits for the other and never each for the other (unless
+ * others delete terms, which then come out of turn: deadlock_detected).  Only then
  * are the ids put in the order of the call.
  *
  * When another transaction inserts a term in between, the insertion finds it

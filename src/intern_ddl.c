@@ -15,6 +15,7 @@
 #include "fmgr.h"
 #include "scatter.h"
 #include "storage/lmgr.h"
+#include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/varlena.h"
@@ -71,7 +72,7 @@ intern_create(PG_FUNCTION_ARGS)
 /*
  * intern_drop(dictionary regclass) returns void
  *	  Drops a dictionary and its sequence.  42809 if that is no dictionary;
- *	  errors of DROP TABLE.
+ *	  25006 on a standby; errors of DROP TABLE.
  */
 PG_FUNCTION_INFO_V1(intern_drop);
 Datum
@@ -80,6 +81,8 @@ intern_drop(PG_FUNCTION_ARGS)
 	Oid			relid = PG_GETARG_OID(0);
 	char	   *name = get_rel_name(relid);
 	Dictionary *dictionary;
+
+	PreventCommandDuringRecovery("intern_drop()");
 
 	/* Who may not drop it must not lock it, either. */
 	if (name != NULL && !compat_owns_relation(relid, GetUserId()))
