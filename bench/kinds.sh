@@ -56,7 +56,7 @@ create_kinds()
 			('uuid_sequence', 'uuid', 'uuid_sequence_nextval(''sequence_uuid'')'),
 			('random', 'uuid', 'gen_random_uuid()');
 		INSERT INTO kind (name, type, key)
-		SELECT 'core uuidv7', 'uuid', 'uuidv7()' WHERE to_regproc('pg_catalog.uuidv7') IS NOT NULL;
+		SELECT 'core uuidv7', 'uuid', 'uuidv7()' WHERE to_regprocedure('pg_catalog.uuidv7()') IS NOT NULL;
 		-- An index as a table grows.
 		CREATE TABLE growth (
 			part text, kind text, rows bigint, density float8, fragmentation float8, index_size bigint
@@ -108,5 +108,5 @@ create_kinds()
 			INSERT INTO kind (name, type, key) VALUES (:'name', :'type', :'call');
 		SQL
 	done <"$work/peers"
-	has_uuidv7=$(value "SELECT to_regproc('pg_catalog.uuidv7') IS NOT NULL")
+	has_uuidv7=$(value "SELECT to_regprocedure('pg_catalog.uuidv7()') IS NOT NULL")
 }

@@ -139,7 +139,7 @@ sql <<-SQL
 	    ('uuid_time', 'uuid', 'uuid_time_nextval()'),
 	    ('random', 'uuid', 'gen_random_uuid()');
 	INSERT INTO kind (name, type, key)
-	SELECT 'core uuidv7', 'uuid', 'uuidv7()' WHERE to_regproc('pg_catalog.uuidv7') IS NOT NULL;
+	SELECT 'core uuidv7', 'uuid', 'uuidv7()' WHERE to_regprocedure('pg_catalog.uuidv7()') IS NOT NULL;
 
 	CREATE SEQUENCE sequence_bigserial;
 	CREATE SEQUENCE sequence_uuid;

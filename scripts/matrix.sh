@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # matrix.sh: runs every test on several versions of PostgreSQL.
 #
-# usage: scripts/matrix.sh [VERSION...]     default: 13 15 17 18
+# usage: scripts/matrix.sh [--run COMMAND] [VERSION...]     default: 13 15 17 18
+#
+#   --run   another command than scripts/test.sh, from the top of the sources, as
+#           in: scripts/matrix.sh --run 'bench/run.sh percall' 18
 #
 # Each version comes from the release of Debian that ships it, in a chroot
 # that debootstrap makes (about two minutes) and that is kept for the next
@@ -15,6 +18,11 @@ set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 
+run=
+if [ "${1:-}" = --run ]; then
+	run=${2:?}
+	shift 2
+fi
 versions=("$@")
 [ ${#versions[@]} -gt 0 ] || versions=(13 15 17 18)
 cache=${SEQID_CACHE:-/var/cache/seqid-matrix}
@@ -90,6 +98,11 @@ test_version()
 	# The caller looks at the status, so set -e is of no help here.
 	as_root rm -rf "$directory/usr/src/seqid" || return 1
 	as_root cp -r "$work/source" "$directory/usr/src/seqid" || return 1
+	if [ -n "$run" ]; then
+		say "running $run with PostgreSQL $version"
+		in_chroot "$directory" PG_MAJOR="$version" sh -c "cd /usr/src/seqid && $run" </dev/null
+		return
+	fi
 	say "testing PostgreSQL $version"
 	in_chroot "$directory" PG_MAJOR="$version" /usr/src/seqid/scripts/test.sh \
 		>"$log" 2>&1 </dev/null && status=0 || status=$?
@@ -116,5 +129,5 @@ failed=0
 for version in "${versions[@]}"; do
 	test_version "$version" || failed=1
 done
-cat "$work/results"
+[ -n "$run" ] || cat "$work/results"
 exit $failed
