@@ -272,7 +272,7 @@ COMMENT ON FUNCTION intern_ids(regclass, text[]) IS
 CREATE FUNCTION intern_find(dictionary regclass, term text)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'intern_find'
-LANGUAGE C STABLE STRICT PARALLEL SAFE
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
 SET enable_seqscan = off;
 COMMENT ON FUNCTION intern_find(regclass, text) IS
 'id of a term in a dictionary, or NULL if it has none';
@@ -280,7 +280,7 @@ COMMENT ON FUNCTION intern_find(regclass, text) IS
 CREATE FUNCTION intern_term(dictionary regclass, id bigint)
 RETURNS text
 AS 'MODULE_PATHNAME', 'intern_term'
-LANGUAGE C STABLE STRICT PARALLEL SAFE
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
 SET enable_seqscan = off;
 COMMENT ON FUNCTION intern_term(regclass, bigint) IS
 'term of an id in a dictionary, or NULL if it is no term''s';
@@ -288,7 +288,7 @@ COMMENT ON FUNCTION intern_term(regclass, bigint) IS
 CREATE FUNCTION intern_terms(dictionary regclass, ids bigint[])
 RETURNS text[]
 AS 'MODULE_PATHNAME', 'intern_terms'
-LANGUAGE C STABLE STRICT PARALLEL SAFE
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
 SET enable_seqscan = off;
 COMMENT ON FUNCTION intern_terms(regclass, bigint[]) IS
 'terms of ids in a dictionary, in the same places, NULL for an id that is no term''s';

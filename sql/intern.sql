@@ -191,9 +191,29 @@ SELECT change, without(change)
                     'DROP CONSTRAINT many_term_id_key', 'DROP CONSTRAINT many_pkey',
                     'DROP CONSTRAINT many_term_id_key, ADD UNIQUE (term) DEFERRABLE',
                     'DROP CONSTRAINT many_term_id_key, ADD UNIQUE (term, id)',
-                    'DROP CONSTRAINT many_term_id_key, ADD UNIQUE (term)',
+                    'DROP CONSTRAINT many_term_id_key, ADD CONSTRAINT many_term_key UNIQUE (term)',
                     'ALTER id SET DEFAULT scatter_nextval(''many_id_seq'')']) AS change;
 SELECT intern_find('many', 'before') AS before, intern_find('many', 'after') AS after;
+-- an index that means something else by equal, or cannot find a term
+SELECT change, without(change)
+  FROM unnest(ARRAY['DROP CONSTRAINT many_term_key, ADD EXCLUDE USING btree (term WITH =)',
+                    'DROP CONSTRAINT many_term_key']) AS change;
+CREATE TABLE by_pattern (id bigint PRIMARY KEY DEFAULT scatter_nextval('no_seq'), term text COLLATE "C" NOT NULL);
+CREATE UNIQUE INDEX ON by_pattern (term text_pattern_ops);
+CREATE UNIQUE INDEX ON by_pattern (term COLLATE "POSIX");
+CREATE UNIQUE INDEX ON by_pattern (term) WHERE term <> '';
+CREATE UNIQUE INDEX ON by_pattern ((term || ''));
+SELECT left(error_of($$SELECT intern_id('by_pattern', 'a')$$), 5) AS index_of_another_kind;
+DROP TABLE by_pattern;
+-- a default that would run what somebody has defined, or has only the name
+CREATE FUNCTION guard() RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
+CREATE FUNCTION "intern_s".scatter_nextval(int) RETURNS bigint VOLATILE LANGUAGE plpgsql AS $$ BEGIN RETURN 1; END $$;
+ALTER EXTENSION seqid ADD FUNCTION intern_s.scatter_nextval(int);
+SELECT change, without(change)
+  FROM unnest(ARRAY['ALTER id SET DEFAULT scatter_nextval(''many_id_seq'', guard())',
+                    'ALTER id SET DEFAULT intern_s.scatter_nextval(5)']) AS change;
+ALTER EXTENSION seqid DROP FUNCTION intern_s.scatter_nextval(int);
+DROP FUNCTION guard, intern_s.scatter_nextval;
 DROP TABLE no_dictionary;
 DROP VIEW no_view;
 DROP SEQUENCE no_seq;
@@ -233,6 +253,32 @@ SELECT as_user($$intern_drop('words')$$) AS owner, as_user($$intern_create('inte
 GRANT CREATE ON SCHEMA intern_s TO regress_intern_user;
 SELECT as_user($$intern_create('intern_s.mine')$$) AS creator;
 SELECT as_user($$intern_ids('intern_s.mine', '{a,b}')$$) AS use, as_user($$intern_drop('intern_s.mine')$$) AS owner;
+-- a sequence that is another's can be named in a default, but not drawn from
+CREATE SEQUENCE secret_seq;
+SELECT 'secret_seq'::regclass::oid AS secret, 'seqid_clock_mark'::regclass::oid AS mark \gset
+SET ROLE regress_intern_user;
+CREATE TEMP TABLE thief (id bigint PRIMARY KEY DEFAULT scatter_nextval(:'secret'::regclass),
+                         term text COLLATE "C" NOT NULL UNIQUE);
+ALTER TABLE thief ALTER id SET DEFAULT scatter_nextval('secret_seq');
+SELECT intern_id('thief', 'a');
+ALTER TABLE thief ALTER id SET DEFAULT scatter_nextval(:'mark'::regclass);
+SELECT intern_ids('thief', '{a,b}');
+SELECT intern_create('pg_temp.honest')::oid > 0 AS own;
+SELECT intern_id('honest', 'a');
+RESET ROLE;
+SELECT is_called AS drawn FROM secret_seq;
+GRANT USAGE ON SEQUENCE secret_seq TO regress_intern_user;
+SET ROLE regress_intern_user;
+ALTER TABLE thief ALTER id SET DEFAULT scatter_nextval('secret_seq');
+SELECT intern_id('thief', 'a') AS granted;
+DROP TABLE thief, honest;
+RESET ROLE;
+DROP SEQUENCE secret_seq;
+-- a dictionary's sequence that it no longer owns
+ALTER SEQUENCE words_id_seq OWNED BY NONE;
+SELECT as_user($$intern_id('words', 'medick')$$) AS not_owned;
+ALTER SEQUENCE words_id_seq OWNED BY words.id;
+SELECT as_user($$intern_id('words', 'medick')$$) IS NOT NULL AS owned;
 -- row security: what is hidden is neither found nor given a second id
 ALTER TABLE words ENABLE ROW LEVEL SECURITY;
 CREATE POLICY visible ON words FOR SELECT TO regress_intern_user USING (term <> 'pear');
@@ -274,7 +320,8 @@ BEGIN
 	IF length(new.term) > 1 THEN
 		INSERT INTO heads VALUES (new.id, intern_id('words', left(new.term, 1)));
 	END IF;
-	EXECUTE 'COMMENT ON TABLE words IS ' || quote_literal(new.term);
+	REVOKE SELECT ON words FROM PUBLIC;
+	GRANT SELECT ON words TO PUBLIC;
 	RETURN new;
 END
 $$;
@@ -282,12 +329,52 @@ CREATE TRIGGER head AFTER INSERT ON words FOR EACH ROW EXECUTE FUNCTION intern_h
 SELECT intern_ids('words', '{guava,lime,gooseberry}') AS ids \gset
 SELECT intern_terms('words', :'ids');
 SELECT intern_term('words', id) AS term, intern_term('words', head_id) AS head FROM heads ORDER BY 1;
+DROP TRIGGER head ON words;
+-- One that changes the id is believed, one that changes the term is found out.
+CREATE FUNCTION change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	new.id := new.id + 5;
+	new.term := lower(new.term);
+	RETURN new;
+END
+$$;
+CREATE TRIGGER change BEFORE INSERT ON words FOR EACH ROW EXECUTE FUNCTION change();
+SELECT intern_id('words', 'yew') AS id \gset
+SELECT intern_find('words', 'yew') = :id AS changed_id, intern_id('words', 'yew') = :id AS once;
+SELECT left(error_of($$SELECT intern_id('words', 'YEW')$$), 5) AS changed_term;
+DROP TRIGGER change ON words;
+-- One that puts another dictionary in the place of the one that is being filled.
+SELECT intern_create('swapped');
+CREATE FUNCTION swap() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF to_regclass('swapped_old') IS NULL THEN
+		ALTER TABLE swapped RENAME TO swapped_old;
+		PERFORM intern_create('swapped');
+		PERFORM intern_ids('swapped_old', '{during}');
+	END IF;
+	RETURN NULL;
+END
+$$;
+CREATE TRIGGER swap AFTER INSERT ON swapped EXECUTE FUNCTION swap();
+SELECT cardinality(intern_ids('swapped', array_agg(n::text))) AS interned FROM generate_series(1, 10010) n;
+SELECT (SELECT count(*) FROM swapped_old) AS in_the_old, (SELECT count(*) FROM swapped) AS in_the_new;
+SELECT intern_drop('swapped_old'), intern_drop('swapped');
 -- One that keeps rows out is found out.
 CREATE FUNCTION keep_out() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 CREATE TRIGGER keep_out BEFORE INSERT ON words FOR EACH ROW EXECUTE FUNCTION keep_out();
 SELECT error_of($$SELECT intern_ids('words', '{lime,kumquat}')$$) AS kept_out;
-DROP TRIGGER head ON words;
 DROP TRIGGER keep_out ON words;
+-- An event trigger that takes away the table.
+CREATE FUNCTION take_away() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+	IF to_regclass('taken') IS NOT NULL THEN
+		ALTER TABLE taken RENAME TO taken_away;
+	END IF;
+END
+$$;
+CREATE EVENT TRIGGER take_away ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION take_away();
+SELECT error_of($$SELECT intern_create('taken')$$) AS taken_away;
+DROP EVENT TRIGGER take_away;
 DROP TABLE heads;
 
 --
@@ -308,6 +395,6 @@ SELECT intern_term('uris', actor) AS liked_both
 
 DROP TABLE likes;
 SELECT intern_drop(name) FROM unnest('{uris,words,many,growing,passing}'::regclass[]) AS name;
-DROP FUNCTION noise, without, as_user, intern_head, keep_out;
+DROP FUNCTION noise, without, as_user, intern_head, change, swap, keep_out, take_away;
 SET client_min_messages = warning;
 DROP SCHEMA intern_s CASCADE;

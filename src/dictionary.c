@@ -9,8 +9,11 @@
  *
  * The statements run through SPI as the current user, whose privileges and row
  * security apply.  Ids are drawn here, not by the column's default: who may
- * insert into a dictionary needs no privilege on its sequence, as with an
- * identity column.
+ * insert into a dictionary needs no privilege on a sequence that its id owns, as
+ * with an identity column.  The default can name any other sequence as well,
+ * and then the user must be allowed to draw from it.
+ *
+ * Nothing that users have defined runs while a table is looked at.
  *
  * Plans are kept by the process for each dictionary.  They contain its name, so
  * they are made anew when the table or any schema is invalidated.
@@ -19,10 +22,12 @@
 
 #include "access/relation.h"
 #include "catalog/dependency.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_index.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "commands/trigger.h"
 #include "compat.h"
 #include "dictionary.h"
 #include "executor/spi.h"
@@ -54,11 +59,12 @@ typedef enum Statement
 struct Dictionary
 {
 	Oid			relid;			/* hash key: must be first */
-	Oid			function;		/* by which the extension is known */
 	bool		valid;			/* cleared by invalidation, at any time */
 	int			running;		/* statements under way, which may nest */
 	Oid			sequence;
+	bool		owns_sequence;
 	int			prefix_bits;
+	bool		has_triggers;	/* on INSERT: may change what is inserted */
 	AttrNumber	id_column;
 	AttrNumber	term_column;
 	SPIPlanPtr	plans[STATEMENTS];	/* NULL until needed */
@@ -107,9 +113,35 @@ static const struct
  * ------------------------------------------------------------------------
  */
 
-/* Whether each value of the column is there once at most, come what may. */
+/* A column of pg_index that is never NULL. */
+static oidvector *
+index_vector(HeapTuple tuple, AttrNumber column)
+{
+	bool		isnull;
+
+	return (oidvector *) DatumGetPointer(SysCacheGetAttr(INDEXRELID, tuple, column, &isnull));
+}
+
+/*
+ * Whether an index sees to it that each value of the column is there once, and
+ * finds it.
+ */
 static bool
-has_unique_index(Relation rel, AttrNumber column)
+is_unique_index(HeapTuple tuple, AttrNumber column, Oid type, Oid collation)
+{
+	Form_pg_index index = (Form_pg_index) GETSTRUCT(tuple);
+	oidvector  *collations = index_vector(tuple, Anum_pg_index_indcollation);
+	oidvector  *opclasses = index_vector(tuple, Anum_pg_index_indclass);
+
+	return index->indisunique && index->indimmediate && index->indisvalid &&
+		index->indnkeyatts == 1 && index->indkey.values[0] == column &&
+		collations->values[0] == collation &&
+		opclasses->values[0] == GetDefaultOpClass(type, BTREE_AM_OID) &&
+		heap_attisnull(tuple, Anum_pg_index_indpred, NULL);
+}
+
+static bool
+has_unique_index(Relation rel, AttrNumber column, Oid type, Oid collation)
 {
 	List	   *indexes = RelationGetIndexList(rel);
 	ListCell   *cell;
@@ -118,15 +150,10 @@ has_unique_index(Relation rel, AttrNumber column)
 	foreach(cell, indexes)
 	{
 		HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(lfirst_oid(cell)));
-		Form_pg_index index;
 
 		if (!HeapTupleIsValid(tuple))
 			continue;
-		index = (Form_pg_index) GETSTRUCT(tuple);
-		if (index->indisunique && index->indimmediate && index->indisvalid &&
-			index->indnkeyatts == 1 && index->indkey.values[0] == column &&
-			heap_attisnull(tuple, Anum_pg_index_indpred, NULL))
-			found = true;
+		found = found || is_unique_index(tuple, column, type, collation);
 		ReleaseSysCache(tuple);
 	}
 	list_free(indexes);
@@ -134,10 +161,29 @@ has_unique_index(Relation rel, AttrNumber column)
 	return found;
 }
 
+/* Whether that is the scatter_nextval() of this library, under any name. */
 static bool
-is_const(Node *node)
+is_scatter_nextval(Oid function)
 {
-	return IsA(node, Const) && !((Const *) node)->constisnull;
+	FmgrInfo	info;
+
+	fmgr_info(function, &info);
+	return info.fn_addr == scatter_nextval;
+}
+
+static bool
+is_const(Node *node, Oid type)
+{
+	return IsA(node, Const) && !((Const *) node)->constisnull &&
+		((Const *) node)->consttype == type;
+}
+
+/* A constant, or one in named notation. */
+static bool
+is_const_argument(Node *node)
+{
+	return IsA(node, Const) ||
+		(IsA(node, NamedArgExpr) && IsA(((NamedArgExpr *) node)->arg, Const));
 }
 
 /*
@@ -147,23 +193,30 @@ is_const(Node *node)
 static bool
 read_default(Relation rel, Dictionary *dictionary)
 {
-	Oid			extension = getExtensionOfObject(ProcedureRelationId, dictionary->function);
 	Node	   *node = build_column_default(rel, dictionary->id_column);
 	FuncExpr   *call;
-	char	   *name;
+	ListCell   *cell;
 
-	/* Fills in arguments that are left to their defaults. */
-	if (node != NULL)
-		node = eval_const_expressions(NULL, node);
 	if (node == NULL || !IsA(node, FuncExpr))
 		return false;
 
 	call = (FuncExpr *) node;
-	name = get_func_name(call->funcid);
-	if (name == NULL || strcmp(name, "scatter_nextval") != 0 ||
-		!OidIsValid(extension) ||
-		getExtensionOfObject(ProcedureRelationId, call->funcid) != extension ||
-		!is_const(linitial(call->args)) || !is_const(lsecond(call->args)))
+	if (!is_scatter_nextval(call->funcid))
+		return false;
+	foreach(cell, call->args)
+	{
+		if (!is_const_argument(lfirst(cell)))
+			return false;
+	}
+
+	/*
+	 * Puts arguments in their order, and fills in those left to their
+	 * defaults. With nothing but constants, this calls no function.
+	 */
+	call = (FuncExpr *) eval_const_expressions(NULL, node);
+	if (!IsA(call, FuncExpr) || list_length(call->args) != 2 ||
+		!is_const(linitial(call->args), REGCLASSOID) ||
+		!is_const(lsecond(call->args), INT4OID))
 		return false;
 
 	dictionary->sequence = DatumGetObjectId(((Const *) linitial(call->args))->constvalue);
@@ -171,6 +224,26 @@ read_default(Relation rel, Dictionary *dictionary)
 
 	return dictionary->prefix_bits >= 1 &&
 		dictionary->prefix_bits <= SCATTER_MAX_PREFIX_BITS;
+}
+
+static bool
+owns_sequence(Dictionary *dictionary)
+{
+	Oid			relid;
+	int32		column;
+
+	return sequenceIsOwned(dictionary->sequence, DEPENDENCY_AUTO, &relid, &column) &&
+		relid == dictionary->relid && column == dictionary->id_column;
+}
+
+static bool
+has_insert_triggers(Relation rel)
+{
+	TriggerDesc *triggers = rel->trigdesc;
+
+	return triggers != NULL &&
+		(triggers->trig_insert_before_row || triggers->trig_insert_after_row ||
+		 triggers->trig_insert_before_statement || triggers->trig_insert_after_statement);
 }
 
 static bool
@@ -183,7 +256,7 @@ is_column(Relation rel, AttrNumber column, Oid type, Oid collation)
 	attribute = TupleDescAttr(RelationGetDescr(rel), column - 1);
 
 	return attribute->atttypid == type && attribute->attcollation == collation &&
-		attribute->attnotnull && has_unique_index(rel, column);
+		attribute->attnotnull && has_unique_index(rel, column, type, collation);
 }
 
 static bool
@@ -195,9 +268,14 @@ describe(Relation rel, Dictionary *dictionary)
 	dictionary->id_column = get_attnum(dictionary->relid, "id");
 	dictionary->term_column = get_attnum(dictionary->relid, "term");
 
-	return is_column(rel, dictionary->id_column, INT8OID, InvalidOid) &&
-		is_column(rel, dictionary->term_column, TEXTOID, C_COLLATION_OID) &&
-		read_default(rel, dictionary);
+	if (!is_column(rel, dictionary->id_column, INT8OID, InvalidOid) ||
+		!is_column(rel, dictionary->term_column, TEXTOID, C_COLLATION_OID) ||
+		!read_default(rel, dictionary))
+		return false;
+
+	dictionary->owns_sequence = owns_sequence(dictionary);
+	dictionary->has_triggers = has_insert_triggers(rel);
+	return true;
 }
 
 /* ------------------------------------------------------------------------
@@ -205,40 +283,35 @@ describe(Relation rel, Dictionary *dictionary)
  * ------------------------------------------------------------------------
  */
 
+/* What belongs to a relation, its table or sequence; or all. */
 static void
-invalidate(Dictionary *dictionary)
-{
-	dictionary->valid = false;
-	any_invalid = true;
-}
-
-static void
-invalidate_all(void)
+invalidate(Oid relid)
 {
 	HASH_SEQ_STATUS status;
 	Dictionary *dictionary;
 
 	hash_seq_init(&status, dictionaries);
 	while ((dictionary = hash_seq_search(&status)) != NULL)
-		invalidate(dictionary);
+	{
+		if (OidIsValid(relid) &&
+			dictionary->relid != relid && dictionary->sequence != relid)
+			continue;
+		dictionary->valid = false;
+		any_invalid = true;
+	}
 }
 
 static void
 invalidate_relation(Datum arg pg_attribute_unused(), Oid relid)
 {
-	Dictionary *dictionary;
-
-	if (!OidIsValid(relid))
-		invalidate_all();
-	else if ((dictionary = hash_search(dictionaries, &relid, HASH_FIND, NULL)) != NULL)
-		invalidate(dictionary);
+	invalidate(relid);
 }
 
 static void
 invalidate_schema(Datum arg pg_attribute_unused(), int cache pg_attribute_unused(),
 				  uint32 hash pg_attribute_unused())
 {
-	invalidate_all();
+	invalidate(InvalidOid);
 }
 
 static void
@@ -302,10 +375,10 @@ describe_or_refuse(Relation rel, Dictionary *dictionary)
 }
 
 Dictionary *
-seqid_dictionary_open(Oid relid, Oid function)
+seqid_dictionary_open(Oid relid)
 {
 	Relation	rel;
-	Dictionary	described = {.relid = relid,.function = function,.valid = true};
+	Dictionary	described = {.relid = relid,.valid = true};
 	Dictionary *dictionary;
 	bool		found;
 
@@ -522,13 +595,15 @@ seqid_dictionary_insert(Dictionary *dictionary, const Datum *terms, int count, i
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		ids[i] = seqid_scatter_next(dictionary->sequence, dictionary->prefix_bits, false);
+		ids[i] = seqid_scatter_next(dictionary->sequence, dictionary->prefix_bits,
+									!dictionary->owns_sequence);
 		drawn[i] = Int64GetDatum(ids[i]);
 	}
 	arguments[0] = bigint_array(drawn, count);
 	arguments[1] = text_array(terms, count);
 	execute(dictionary, INSERT_TERMS, arguments, false);
-	all = SPI_processed == (uint64) count;
+	/* A trigger may have put in another id, or another term. */
+	all = SPI_processed == (uint64) count && !dictionary->has_triggers;
 	SPI_finish();
 
 	return all;

@@ -18,12 +18,14 @@
 #include "catalog/pg_type.h"
 #include "compat.h"
 #include "dictionary.h"
+#include "entropy.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/memutils.h"
 
-/* How often a term may vanish between being found in the way and looked up. */
-#define INTERN_ATTEMPTS 10
+/* How often a term may vanish between being in the way and being looked up. */
+#define INTERN_ATTEMPTS 3
 
 /* A term where the caller put it. */
 typedef struct Occurrence
@@ -61,7 +63,28 @@ compare_terms(const text *a, const text *b)
 static int
 compare_occurrences(const void *a, const void *b)
 {
+	CHECK_FOR_INTERRUPTS();
 	return compare_terms(((const Occurrence *) a)->term, ((const Occurrence *) b)->term);
+}
+
+/*
+ * Terms may come from anybody, and there are orders for which qsort() takes time
+ * that is quadratic: at random, none can be contrived.
+ */
+static void
+shuffle(Occurrence *occurrences, int count)
+{
+	for (int i = count - 1; i > 0; i--)
+	{
+		uint64		random;
+		Occurrence	swap = occurrences[i];
+		int			j;
+
+		seqid_random_bytes(&random, sizeof(random));
+		j = (int) (random % (uint64) (i + 1));
+		occurrences[i] = occurrences[j];
+		occurrences[j] = swap;
+	}
 }
 
 /*
@@ -73,6 +96,7 @@ sort_distinct(Occurrence *occurrences, int count, Datum *terms)
 {
 	int			distinct = 0;
 
+	shuffle(occurrences, count);
 	qsort(occurrences, count, sizeof(Occurrence), compare_occurrences);
 	for (int i = 0; i < count; i++)
 	{
@@ -222,7 +246,7 @@ intern_id(PG_FUNCTION_ARGS)
 	Datum		term = PointerGetDatum(PG_GETARG_TEXT_PP(1));
 	int64		id;
 
-	intern_sorted(seqid_dictionary_open(PG_GETARG_OID(0), fcinfo->flinfo->fn_oid),
+	intern_sorted(seqid_dictionary_open(PG_GETARG_OID(0)),
 				  &term, 1, &id);
 	PG_RETURN_INT64(id);
 }
@@ -240,7 +264,7 @@ intern_find(PG_FUNCTION_ARGS)
 	int64		id;
 	bool		known;
 
-	find_all(seqid_dictionary_open(PG_GETARG_OID(0), fcinfo->flinfo->fn_oid),
+	find_all(seqid_dictionary_open(PG_GETARG_OID(0)),
 			 &term, 1, true, &id, &known);
 	if (!known)
 		PG_RETURN_NULL();
@@ -259,7 +283,7 @@ intern_term(PG_FUNCTION_ARGS)
 	Datum		term;
 	bool		known;
 
-	seqid_dictionary_find_terms(seqid_dictionary_open(PG_GETARG_OID(0), fcinfo->flinfo->fn_oid),
+	seqid_dictionary_find_terms(seqid_dictionary_open(PG_GETARG_OID(0)),
 								&id, 1, &term, &known);
 	if (!known)
 		PG_RETURN_NULL();
@@ -300,7 +324,7 @@ PG_FUNCTION_INFO_V1(intern_ids);
 Datum
 intern_ids(PG_FUNCTION_ARGS)
 {
-	Dictionary *dictionary = seqid_dictionary_open(PG_GETARG_OID(0), fcinfo->flinfo->fn_oid);
+	Dictionary *dictionary = seqid_dictionary_open(PG_GETARG_OID(0));
 	Shape		shape = take_apart(PG_GETARG_ARRAYTYPE_P(1), -1, false, TYPALIGN_INT);
 	Occurrence *occurrences = alloc_many(shape.count, sizeof(Occurrence));
 	Datum	   *terms = alloc_many(shape.count, sizeof(Datum));
@@ -335,7 +359,7 @@ PG_FUNCTION_INFO_V1(intern_terms);
 Datum
 intern_terms(PG_FUNCTION_ARGS)
 {
-	Dictionary *dictionary = seqid_dictionary_open(PG_GETARG_OID(0), fcinfo->flinfo->fn_oid);
+	Dictionary *dictionary = seqid_dictionary_open(PG_GETARG_OID(0));
 	Shape		shape = take_apart(PG_GETARG_ARRAYTYPE_P(1), sizeof(int64),
 								   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
 	Datum	   *terms = alloc_many(shape.count, sizeof(Datum));

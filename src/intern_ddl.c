@@ -18,6 +18,7 @@
 #include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 #include "utils/varlena.h"
 
 static char *
@@ -50,6 +51,7 @@ intern_create(PG_FUNCTION_ARGS)
 	char	   *extension_schema = get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid));
 	Oid			schema = RangeVarGetCreationNamespace(name);
 	char	   *table = quote_qualified_identifier(get_namespace_name(schema), name->relname);
+	List	   *sequences;
 	Oid			relid;
 
 	SPI_connect();
@@ -59,10 +61,16 @@ intern_create(PG_FUNCTION_ARGS)
 						 " UNIQUE (term) INCLUDE (id))",
 						 table));
 	relid = get_relname_relid(name->relname, schema);
+	sequences = OidIsValid(relid) ? getOwnedSequences(relid) : NIL;
+	if (list_length(sequences) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("dictionary %s was changed while it was being created", table),
+				 errhint("Look for event triggers.")));
 	run_utility(psprintf("ALTER TABLE %s ALTER COLUMN id SET DEFAULT"
 						 " %s.scatter_nextval(%s::pg_catalog.regclass, %d)",
 						 table, quote_identifier(extension_schema),
-						 quote_literal_cstr(quoted_name(linitial_oid(getOwnedSequences(relid)))),
+						 quote_literal_cstr(quoted_name(linitial_oid(sequences))),
 						 prefix_bits));
 	SPI_finish();
 
@@ -71,7 +79,8 @@ intern_create(PG_FUNCTION_ARGS)
 
 /*
  * intern_drop(dictionary regclass) returns void
- *	  Drops a dictionary and its sequence.  42809 if that is no dictionary;
+ *	  Drops a dictionary and its sequence.  42809 if that is no dictionary,
+ *	  42501 if it is not the user's;
  *	  25006 on a standby; errors of DROP TABLE.
  */
 PG_FUNCTION_INFO_V1(intern_drop);
@@ -90,11 +99,19 @@ intern_drop(PG_FUNCTION_ARGS)
 
 	/* Were the lock raised later, two sessions could wait for each other. */
 	LockRelationOid(relid, AccessExclusiveLock);
-	dictionary = seqid_dictionary_open(relid, fcinfo->flinfo->fn_oid);
+	dictionary = seqid_dictionary_open(relid);
 
 	SPI_connect();
 	run_utility(psprintf("DROP TABLE %s", seqid_dictionary_name(dictionary)));
 	SPI_finish();
+
+	/* The lock does not hold the schema's name. */
+	if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access to a dictionary"),
+				 errdetail("Its schema was renamed at this moment, and another table has its name now."),
+				 errhint("Try again.")));
 
 	PG_RETURN_VOID();
 }

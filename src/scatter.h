@@ -5,6 +5,13 @@
 #ifndef SEQID_SCATTER_H
 #define SEQID_SCATTER_H
 
+#include "postgres.h"
+
+#include "fmgr.h"
+
+/* The SQL function itself: there may be others of its name. */
+extern Datum scatter_nextval(PG_FUNCTION_ARGS);
+
 /* Its argument, if it is from 1 to 32; otherwise 22023. */
 extern int	seqid_checked_prefix_bits(int32 prefix_bits);
 
