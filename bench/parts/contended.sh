@@ -8,7 +8,7 @@ part_contended()
 		while IFS='|' read -r subject call; do
 			progress "contended: round $round of $rounds: $subject"
 			keep contended "$subject" 'keys/s' \
-				"$(run_pgbench "$(script contended "SELECT count($call) FROM generate_series(1, 1000) g;")" \
+				"$(run_pgbench "$(script contended "SELECT count($call) FROM (SELECT generate_series(1, 1000) AS g) v;")" \
 					-c 8 -j 2 -T "$seconds" | awk '{ print $1 * 1000 }')"
 		done < <(
 			cat <<-'LIST'

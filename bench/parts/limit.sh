@@ -5,15 +5,15 @@ part_limit()
 {
 	local round ids=$((size * 80000)) query
 
-	query=$(script limit "SELECT count(snowflake_nextval(5)) FROM generate_series(1, 10000);")
+	query=$(script limit "SELECT count(snowflake_nextval(5)) FROM (SELECT generate_series(1, 10000)) v;")
 	for round in $(seq "$rounds"); do
 		progress "limit: round $round of $rounds"
 		time_query limit "snowflake_nextvals(5, n)" \
 			"SELECT count(*) FROM (SELECT snowflake_nextvals(5, CALLS)) v" $ids
 		time_query limit "n times snowflake_nextval(5)" \
-			"SELECT count(snowflake_nextval(5)) FROM generate_series(1, CALLS)" $ids
+			"SELECT count(snowflake_nextval(5)) FROM (SELECT generate_series(1, CALLS)) v" $ids
 		time_query limit "n / 4096 times snowflake_nextblock(5, 4096)" \
-			"SELECT count(snowflake_nextblock(5, 4096)) FROM generate_series(1, CALLS / 4096)" $ids
+			"SELECT count(snowflake_nextblock(5, 4096)) FROM (SELECT generate_series(1, CALLS / 4096)) v" $ids
 		keep limit "4 clients, snowflake_nextval(5)" ns \
 			"$(run_pgbench "$query" -c 4 -j 2 -T "$seconds" | awk '{ print 1e9 / ($1 * 10000) }')"
 	done

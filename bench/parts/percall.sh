@@ -32,7 +32,7 @@ part_percall()
 		progress "percall: round $round of $times"
 		while IFS='|' read -r subject call; do
 			time_query percall "$subject" \
-				"SELECT count($call) FROM generate_series(1, CALLS) g" $((size * 2000 + 50000))
+				"SELECT count($call) FROM (SELECT generate_series(1, CALLS) AS g) v" $((size * 2000 + 50000))
 		done < <(percall_subjects)
 	done
 	progress_end
