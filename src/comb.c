@@ -65,15 +65,18 @@ static inline int64
 reserve_uncovered(int count)
 {
 	pg_atomic_uint64 *word = &seqid_shared_state()->comb_tick;
+	int64		clock_now = clock_tick();
 	uint64		last = pg_atomic_read_u64(word);
+	int64		earliest = Max(clock_now, floor_tick());
 	int64		first;
 
+	/*
+	 * The clock is read once: who was faster has moved the word to it or past
+	 * it, and the one after is ours if we are quick.
+	 */
 	do
 	{
-		/* Read once: Max() evaluates the greater of its arguments twice. */
-		int64		clock = clock_tick();
-
-		first = Max((int64) last + 1, Max(clock, floor_tick()));
+		first = Max((int64) last + 1, earliest);
 		if (unlikely(first > COMB_MAX_TICK - count))
 			ereport(ERROR,
 					(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
