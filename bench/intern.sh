@@ -83,6 +83,7 @@ make_batches()
 		SELECT n / :size, array_agg(uri(CASE '$what' WHEN 'new' THEN :next + n
 		                                ELSE 1 + (n * 7919 + :next) % :first END))
 		  FROM generate_series(0, :count - 1) n GROUP BY n / :size;
+		SET client_min_messages = warning;
 		DROP INDEX IF EXISTS batch_n;
 		CREATE INDEX batch_n ON batch (n);
 		VACUUM ANALYZE batch;

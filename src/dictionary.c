@@ -31,7 +31,6 @@
 #include "compat.h"
 #include "dictionary.h"
 #include "executor/spi.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "rewrite/rewriteHandler.h"
 #include "scatter.h"
@@ -39,10 +38,8 @@
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/datum.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -72,6 +69,7 @@ struct Dictionary
 
 static HTAB *dictionaries = NULL;
 static bool any_invalid = false;
+static uint64 invalidations = 0;	/* of any relation, whether ours or not */
 
 /*
  * What a statement does to which table.  The array goes through unnest() in the
@@ -290,6 +288,7 @@ invalidate(Oid relid)
 	HASH_SEQ_STATUS status;
 	Dictionary *dictionary;
 
+	invalidations++;
 	hash_seq_init(&status, dictionaries);
 	while ((dictionary = hash_seq_search(&status)) != NULL)
 	{
@@ -378,9 +377,7 @@ Dictionary *
 seqid_dictionary_open(Oid relid)
 {
 	Relation	rel;
-	Dictionary	described = {.relid = relid,.valid = true};
 	Dictionary *dictionary;
-	bool		found;
 
 	initialize();
 	/* Taking the lock lets in what has been changed. */
@@ -394,8 +391,14 @@ seqid_dictionary_open(Oid relid)
 	dictionary = hash_search(dictionaries, &relid, HASH_FIND, NULL);
 	if (dictionary == NULL)
 	{
+		Dictionary	described = {.relid = relid};
+		uint64		invalidations_before = invalidations;
+
 		describe_or_refuse(rel, &described);
-		dictionary = hash_search(dictionaries, &relid, HASH_ENTER, &found);
+		/* What was invalidated meanwhile was not yet there to be marked. */
+		described.valid = invalidations == invalidations_before;
+		any_invalid = any_invalid || !described.valid;
+		dictionary = hash_search(dictionaries, &relid, HASH_ENTER, NULL);
 		*dictionary = described;
 	}
 	relation_close(rel, NoLock);

@@ -32,7 +32,7 @@ part_wrap()
 
 	sql <<-'SQL'
 		\echo
-		\echo 'wrap: index after each sixteen blocks; old rows deleted but for one in twenty'
+		\echo 'wrap: index after every eighth step; old rows deleted but for one in twenty'
 		SELECT kind, rows, pg_size_pretty(index_size) AS "index size", density AS "leaf density %"
 		  FROM (SELECT *, row_number() OVER (PARTITION BY kind ORDER BY rows) AS step FROM growth WHERE part = 'wrap') g
 		 WHERE step % 8 = 0 ORDER BY kind, rows;
