@@ -46,7 +46,7 @@ bars()
 		set grid ytics lc 'gray'
 		unset key
 		plot '$work/bars.tsv' using 0:2:xtic(1) with boxes lc 'black', \
-		     '' using 0:2:3:4 with yerrorbars lc 'black' ps 0 lw 2, \
+		     '' using 0:3:(0):(\$4 - \$3) with vectors nohead lc 'black' lw 2, \
 		     '' using 0:4:(sprintf('$6', \$2)) with labels offset 0,0.8 font 'sans-serif,10'
 	PLOT
 }
