@@ -13,6 +13,7 @@ OBJS = \
 	src/comb.o \
 	src/comb_codec.o \
 	src/dictionary.o \
+	src/dictionary_shape.o \
 	src/entropy.o \
 	src/guc.o \
 	src/intern.o \

@@ -2,10 +2,9 @@
  * dictionary.c
  *	  The tables that intern terms, and the statements on them.
  *
- * A dictionary is an ordinary table, known by what it consists of: a unique id
- * whose default is scatter_nextval() of a certain sequence, and a unique term
- * that compares byte by byte.  Nothing else is written down about it, so that
- * it can be dumped, copied, renamed and granted like any table.
+ * A dictionary is an ordinary table, known by what it consists of, see
+ * dictionary_shape.c.  Nothing else is written down about it, so that it can be
+ * dumped, copied, renamed and granted like any table.
  *
  * The statements run through SPI as the current user, whose privileges and row
  * security apply.  Ids are drawn here, not by the column's default: who may
@@ -13,28 +12,18 @@
  * with an identity column.  The default can name any other sequence as well,
  * and then the user must be allowed to draw from it.
  *
- * Nothing that users have defined runs while a table is looked at.
- *
  * Plans are kept by the process for each dictionary.  They contain its name, so
  * they are made anew when the table or any schema is invalidated.
  */
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "catalog/dependency.h"
-#include "catalog/pg_am.h"
-#include "catalog/pg_collation.h"
-#include "catalog/pg_index.h"
 #include "catalog/pg_type.h"
-#include "commands/defrem.h"
-#include "commands/trigger.h"
 #include "compat.h"
 #include "dictionary.h"
+#include "dictionary_shape.h"
 #include "executor/spi.h"
-#include "optimizer/optimizer.h"
-#include "rewrite/rewriteHandler.h"
 #include "scatter.h"
-#include "scatter_permutation.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -58,12 +47,7 @@ struct Dictionary
 	Oid			relid;			/* hash key: must be first */
 	bool		valid;			/* cleared by invalidation, at any time */
 	int			running;		/* statements under way, which may nest */
-	Oid			sequence;
-	bool		owns_sequence;
-	int			prefix_bits;
-	bool		has_triggers;	/* on INSERT: may change what is inserted */
-	AttrNumber	id_column;
-	AttrNumber	term_column;
+	DictionaryShape shape;
 	SPIPlanPtr	plans[STATEMENTS];	/* NULL until needed */
 };
 
@@ -107,176 +91,6 @@ static const struct
 };
 
 /* ------------------------------------------------------------------------
- * What makes a table a dictionary
- * ------------------------------------------------------------------------
- */
-
-/* A column of pg_index that is never NULL. */
-static oidvector *
-index_vector(HeapTuple tuple, AttrNumber column)
-{
-	bool		isnull;
-
-	return (oidvector *) DatumGetPointer(SysCacheGetAttr(INDEXRELID, tuple, column, &isnull));
-}
-
-/*
- * Whether an index sees to it that each value of the column is there once, and
- * finds it.
- */
-static bool
-is_unique_index(HeapTuple tuple, AttrNumber column, Oid type, Oid collation)
-{
-	Form_pg_index index = (Form_pg_index) GETSTRUCT(tuple);
-	oidvector  *collations = index_vector(tuple, Anum_pg_index_indcollation);
-	oidvector  *opclasses = index_vector(tuple, Anum_pg_index_indclass);
-
-	return index->indisunique && index->indimmediate && index->indisvalid &&
-		index->indnkeyatts == 1 && index->indkey.values[0] == column &&
-		collations->values[0] == collation &&
-		opclasses->values[0] == GetDefaultOpClass(type, BTREE_AM_OID) &&
-		heap_attisnull(tuple, Anum_pg_index_indpred, NULL);
-}
-
-static bool
-has_unique_index(Relation rel, AttrNumber column, Oid type, Oid collation)
-{
-	List	   *indexes = RelationGetIndexList(rel);
-	ListCell   *cell;
-	bool		found = false;
-
-	foreach(cell, indexes)
-	{
-		HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(lfirst_oid(cell)));
-
-		if (!HeapTupleIsValid(tuple))
-			continue;
-		found = found || is_unique_index(tuple, column, type, collation);
-		ReleaseSysCache(tuple);
-	}
-	list_free(indexes);
-
-	return found;
-}
-
-/* Whether that is the scatter_nextval() of this library, under any name. */
-static bool
-is_scatter_nextval(Oid function)
-{
-	FmgrInfo	info;
-
-	fmgr_info(function, &info);
-	return info.fn_addr == scatter_nextval;
-}
-
-static bool
-is_const(Node *node, Oid type)
-{
-	return IsA(node, Const) && !((Const *) node)->constisnull &&
-		((Const *) node)->consttype == type;
-}
-
-/* A constant, or one in named notation. */
-static bool
-is_const_argument(Node *node)
-{
-	return IsA(node, Const) ||
-		(IsA(node, NamedArgExpr) && IsA(((NamedArgExpr *) node)->arg, Const));
-}
-
-/*
- * Reads sequence and prefix bits off a default that is scatter_nextval() with
- * constant arguments.
- */
-static bool
-read_default(Relation rel, Dictionary *dictionary)
-{
-	Node	   *node = build_column_default(rel, dictionary->id_column);
-	FuncExpr   *call;
-	ListCell   *cell;
-
-	if (node == NULL || !IsA(node, FuncExpr))
-		return false;
-
-	call = (FuncExpr *) node;
-	if (!is_scatter_nextval(call->funcid))
-		return false;
-	foreach(cell, call->args)
-	{
-		if (!is_const_argument(lfirst(cell)))
-			return false;
-	}
-
-	/*
-	 * Puts arguments in their order, and fills in those left to their
-	 * defaults. With nothing but constants, this calls no function.
-	 */
-	call = (FuncExpr *) eval_const_expressions(NULL, node);
-	if (!IsA(call, FuncExpr) || list_length(call->args) != 2 ||
-		!is_const(linitial(call->args), REGCLASSOID) ||
-		!is_const(lsecond(call->args), INT4OID))
-		return false;
-
-	dictionary->sequence = DatumGetObjectId(((Const *) linitial(call->args))->constvalue);
-	dictionary->prefix_bits = DatumGetInt32(((Const *) lsecond(call->args))->constvalue);
-
-	return dictionary->prefix_bits >= 1 &&
-		dictionary->prefix_bits <= SCATTER_MAX_PREFIX_BITS;
-}
-
-static bool
-owns_sequence(Dictionary *dictionary)
-{
-	Oid			relid;
-	int32		column;
-
-	return sequenceIsOwned(dictionary->sequence, DEPENDENCY_AUTO, &relid, &column) &&
-		relid == dictionary->relid && column == dictionary->id_column;
-}
-
-static bool
-has_insert_triggers(Relation rel)
-{
-	TriggerDesc *triggers = rel->trigdesc;
-
-	return triggers != NULL &&
-		(triggers->trig_insert_before_row || triggers->trig_insert_after_row ||
-		 triggers->trig_insert_before_statement || triggers->trig_insert_after_statement);
-}
-
-static bool
-is_column(Relation rel, AttrNumber column, Oid type, Oid collation)
-{
-	Form_pg_attribute attribute;
-
-	if (column == InvalidAttrNumber)
-		return false;
-	attribute = TupleDescAttr(RelationGetDescr(rel), column - 1);
-
-	return attribute->atttypid == type && attribute->attcollation == collation &&
-		attribute->attnotnull && has_unique_index(rel, column, type, collation);
-}
-
-static bool
-describe(Relation rel, Dictionary *dictionary)
-{
-	if (rel->rd_rel->relkind != RELKIND_RELATION)
-		return false;
-
-	dictionary->id_column = get_attnum(dictionary->relid, "id");
-	dictionary->term_column = get_attnum(dictionary->relid, "term");
-
-	if (!is_column(rel, dictionary->id_column, INT8OID, InvalidOid) ||
-		!is_column(rel, dictionary->term_column, TEXTOID, C_COLLATION_OID) ||
-		!read_default(rel, dictionary))
-		return false;
-
-	dictionary->owns_sequence = owns_sequence(dictionary);
-	dictionary->has_triggers = has_insert_triggers(rel);
-	return true;
-}
-
-/* ------------------------------------------------------------------------
  * What the process knows of dictionaries
  * ------------------------------------------------------------------------
  */
@@ -293,7 +107,7 @@ invalidate(Oid relid)
 	while ((dictionary = hash_seq_search(&status)) != NULL)
 	{
 		if (OidIsValid(relid) &&
-			dictionary->relid != relid && dictionary->sequence != relid)
+			dictionary->relid != relid && dictionary->shape.sequence != relid)
 			continue;
 		dictionary->valid = false;
 		any_invalid = true;
@@ -365,7 +179,7 @@ sweep(void)
 static void
 describe_or_refuse(Relation rel, Dictionary *dictionary)
 {
-	if (!describe(rel, dictionary))
+	if (!seqid_describe_dictionary(rel, &dictionary->shape))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a dictionary", RelationGetRelationName(rel)),
@@ -578,8 +392,8 @@ check_may_insert(Dictionary *dictionary)
 	Oid			relid = dictionary->relid;
 
 	if (pg_class_aclcheck(relid, user, ACL_INSERT) != ACLCHECK_OK &&
-		(pg_attribute_aclcheck(relid, dictionary->id_column, user, ACL_INSERT) != ACLCHECK_OK ||
-		 pg_attribute_aclcheck(relid, dictionary->term_column, user, ACL_INSERT) != ACLCHECK_OK))
+		(pg_attribute_aclcheck(relid, dictionary->shape.id_column, user, ACL_INSERT) != ACLCHECK_OK ||
+		 pg_attribute_aclcheck(relid, dictionary->shape.term_column, user, ACL_INSERT) != ACLCHECK_OK))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(relid));
 }
 
@@ -598,15 +412,15 @@ seqid_dictionary_insert(Dictionary *dictionary, const Datum *terms, int count, i
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		ids[i] = seqid_scatter_next(dictionary->sequence, dictionary->prefix_bits,
-									!dictionary->owns_sequence);
+		ids[i] = seqid_scatter_next(dictionary->shape.sequence, dictionary->shape.prefix_bits,
+									!dictionary->shape.owns_sequence);
 		drawn[i] = Int64GetDatum(ids[i]);
 	}
 	arguments[0] = bigint_array(drawn, count);
 	arguments[1] = text_array(terms, count);
 	execute(dictionary, INSERT_TERMS, arguments, false);
 	/* A trigger may have put in another id, or another term. */
-	all = SPI_processed == (uint64) count && !dictionary->has_triggers;
+	all = SPI_processed == (uint64) count && !dictionary->shape.has_triggers;
 	SPI_finish();
 
 	return all;
