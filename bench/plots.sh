@@ -45,7 +45,7 @@ bars()
 		set bmargin 6
 		set grid ytics lc 'gray'
 		unset key
-		plot '$work/bars.tsv' using 0:2:xtic(1) with boxes lc 'black', \
+		plot '$work/bars.tsv' using 0:2:xtic(1) with boxes lc 'black' title 'median', \
 		     '' using 0:3:(0):(\$4 - \$3) with vectors nohead lc 'black' lw 2, \
 		     '' using 0:4:(sprintf('$6', \$2)) with labels offset 0,0.8 font 'sans-serif,10'
 	PLOT
