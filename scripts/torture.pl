@@ -18,6 +18,7 @@ use Time::HiRes qw(sleep time);
 use FindBin;
 use lib "$FindBin::RealBin/../t";
 use SeqidClock;
+use SeqidSession;
 
 my $minutes = $ENV{TORTURE_MINUTES} // 1;
 my $seed = $ENV{TORTURE_SEED} // 1;
@@ -133,7 +134,7 @@ sub make_standby
 # Waits for a primary that answers and has its standby.
 sub settle
 {
-	$primary->poll_query_until('postgres',
+	SeqidSession::wait_until($primary,
 		"SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
 	  or die 'no synchronous standby';
 	return;
@@ -156,11 +157,11 @@ my %inject = (
 	},
 	'backend kills' => sub {
 		# The server may still be busy with the crash before: then it is spared.
-		my ($status, $pid) = $primary->psql('postgres',
+		my ($status, $pid) = eval { $primary->psql('postgres',
 			"SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'
-			 AND pid <> pg_backend_pid() ORDER BY backend_start LIMIT 1");
-		kill 9, $pid if $status == 0 && $pid;
-		$primary->poll_query_until('postgres', 'SELECT true') or die 'no restart after a crash';
+			 AND pid <> pg_backend_pid() ORDER BY backend_start LIMIT 1") };
+		kill 9, $pid if defined $status && $status == 0 && $pid;
+		SeqidSession::wait_until($primary, 'SELECT true') or die 'no restart after a crash';
 	},
 	'immediate restarts' => sub {
 		$primary->stop('immediate');

@@ -52,4 +52,7 @@ as_user env TORTURE_MINUTES="$minutes" TORTURE_SEED="$seed" \
 	>"$work/torture.log" 2>&1 && status=0 || status=$?
 
 grep '^# torture: ' "$work/torture.log" | sed 's/^# torture: //' || true
-[ $status = 0 ] || { tail -n 100 "$work/torture.log" >&2; die "torture failed, seed $seed"; }
+[ $status = 0 ] || {
+	tail -n 100 "$work/torture.log" "$work"/source/tmp_check/log/regress_log_torture >&2 || true
+	die "torture failed, seed $seed"
+}

@@ -21,7 +21,7 @@ sub crash_backend
 
 	is(kill(9, $pid), 1, 'a backend is killed');
 	eval { $session->query('SELECT 1') };
-	$node->poll_query_until('postgres', 'SELECT true')
+	SeqidSession::wait_until($node, 'SELECT true')
 	  or die 'the server did not come back';
 	return;
 }

@@ -84,7 +84,7 @@ for my $round (1 .. 3)
 	$clock->set($round % 2 ? '-4s' : '+0s');
 	kill 9, $pid;
 	$collector->finish(@clients);
-	$node->poll_query_until('postgres', 'SELECT true') or die;
+	SeqidSession::wait_until($node, 'SELECT true') or die;
 }
 
 my ($keys, $twice) = $collector->count;

@@ -13,6 +13,7 @@ use Test::More;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidClock;
+use SeqidSession;
 
 my $origin = PostgreSQL::Test::Cluster->new('origin');
 $origin->init(allows_streaming => 1, has_archiving => 1);
@@ -61,7 +62,7 @@ $origin->safe_psql('postgres', 'SELECT pg_switch_wal()');
 	$node->append_conf('postgresql.conf',
 		"recovery_target_name = 'between'\nrecovery_target_action = 'promote'");
 	$clock->start($node);
-	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die;
+	SeqidSession::wait_until($node, 'SELECT NOT pg_is_in_recovery()') or die;
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM t'), '20000', 'point in time: it is the one');
 	check_restored($node, 'point in time', 'postgres');
 	$node->stop;

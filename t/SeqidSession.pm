@@ -10,6 +10,23 @@ use warnings;
 
 use IPC::Run ();
 
+# SeqidSession::wait_until($node, $query): waits for a server that may not yet be
+# up to answer a query with true; false if it never does.  A psql that finds no
+# server can be gone before it is sent the query, which poll_query_until() dies of.
+sub wait_until
+{
+	my ($node, $query) = @_;
+
+	for my $try (1 .. 1800)
+	{
+		my ($status, $answer) = eval { $node->psql('postgres', $query) };
+
+		return 1 if defined $status && $status == 0 && $answer eq 't';
+		select undef, undef, undef, 0.1;
+	}
+	return 0;
+}
+
 # SeqidSession->new($node, $database): connects, and returns when connected.
 sub new
 {
