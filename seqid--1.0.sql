@@ -300,7 +300,6 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION intern_drop(regclass) IS
 'drop a dictionary and its sequence';
 
-
 --
 -- Packed ids: client (22 bits) | entity (40 bits), or any other layout
 --

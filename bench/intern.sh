@@ -10,7 +10,7 @@
 #
 # Terms are AT-URIs of 70 bytes, in batches of 1, 100, 1000 and 10,000 from 1, 2
 # and 4 clients, each batch a transaction that is flushed.  Both tables begin with
-# a million terms.  By hand means INSERT ... ON CONFLICT DO NOTHING on a table with
+# a million terms (200,000 with --quick).  By hand means INSERT ... ON CONFLICT DO NOTHING on a table with
 # a bigserial, and a join for the ids; the INSERT alone, without the ids, is shown
 # as well.
 set -euo pipefail

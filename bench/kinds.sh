@@ -1,27 +1,30 @@
 # kinds.sh: the kinds of keys that are compared, and tables of them.
 
-# Peers, in schemas of their own: extension, the kind's name, type, and a call.
+# Peers, in schemas of their own: extension, schema, the kind's name, type, and a
+# call.  pgEdge's snowflake prescribes its schema, and has a sequence of its own.
 peers()
 {
 	cat <<-'LIST'
-		sequential_uuids|peer time|uuid|peer_sequential_uuids.uuid_time_nextval()
-		sequential_uuids|peer sequence|uuid|peer_sequential_uuids.uuid_sequence_nextval('sequence_uuid')
-		pg_uuidv7|peer uuidv7|uuid|peer_pg_uuidv7.uuid_generate_v7()
-		snowflake|peer snowflake|bigint|snowflake.nextval('sequence_plain'::regclass)
+		sequential_uuids|peer_sequential_uuids|peer time|uuid|peer_sequential_uuids.uuid_time_nextval()
+		sequential_uuids|peer_sequential_uuids|peer sequence|uuid|peer_sequential_uuids.uuid_sequence_nextval('sequence_uuid')
+		pg_uuidv7|peer_pg_uuidv7|peer uuidv7|uuid|peer_pg_uuidv7.uuid_generate_v7()
+		snowflake|snowflake|peer snowflake|bigint|snowflake.nextval()
 	LIST
 }
 
 create_peers()
 {
-	local extension name type call
+	local extension schema name type call
 
+	# It issues nothing without a node; to the others this means nothing.
+	sql -c "ALTER DATABASE postgres SET snowflake.node = 1"
 	: >"$work/peers"
-	while IFS='|' read -r extension name type call; do
+	while IFS='|' read -r extension schema name type call; do
 		[ "$(value "SELECT count(*) FROM pg_available_extensions WHERE name = '$extension'")" = 1 ] || continue
 		if ! sql >"$work/peer.log" 2>&1 <<-SQL; then
 			SET client_min_messages = warning;
-			CREATE SCHEMA IF NOT EXISTS peer_$extension;
-			CREATE EXTENSION IF NOT EXISTS $extension SCHEMA peer_$extension;
+			CREATE SCHEMA IF NOT EXISTS $schema;
+			CREATE EXTENSION IF NOT EXISTS $extension SCHEMA $schema;
 			SELECT $call;
 		SQL
 			say "$extension is installed and cannot be used: $(head -n 1 "$work/peer.log")"

@@ -5,7 +5,7 @@
 # usage: bench/run.sh [--quick] [--rounds N] [--size N] [--out DIRECTORY] [PART...]
 #
 #   PART      percall limit contended insert cache order stall wrap; all by default
-#   --quick   a minute instead of ten: fewer rounds and smaller sizes
+#   --quick   two minutes instead of a quarter of an hour: fewer rounds, smaller sizes
 #   --rounds  rounds of each measurement, in turn (5); medians are shown
 #   --size    100 is a million rows, or calls, and so on in proportion
 #   --out     where results.tsv and, with gnuplot, the plots go (bench/out)

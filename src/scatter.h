@@ -17,8 +17,8 @@ extern int	seqid_checked_prefix_bits(int32 prefix_bits);
 
 /*
  * The id for the sequence's next value, as scatter_nextval() returns it.
- * prefix_bits is from 1 to 32.  Without check_permissions
- * the caller answers for the right to draw, as with an identity column.
+ * prefix_bits is from 1 to 32.  Without check_permissions the caller answers for
+ * the right to draw, as with an identity column.
  */
 extern int64 seqid_scatter_next(Oid sequence, int prefix_bits, bool check_permissions);
 
