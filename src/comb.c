@@ -10,9 +10,14 @@
  * that: over restarts, standbys and other servers.
  *
  * A clock that was set back costs nothing but accuracy: COMBs go on from the
- * last one.  After a restart or a promotion they go on above the durable mark,
- * so that their order survives it; on a standby, which can log nothing, they
- * are in order within its own life.
+ * last one.  How far they are ahead does not grow, see pace.h, whatever is drawn:
+ * otherwise anybody could drive the word, and with it the durable mark, into the
+ * future.  It is milliseconds that are compared: COMBs that are drawn within 61
+ * ns of each other are ahead of the clock by some ticks, and need not wait.
+ *
+ * After a restart or a promotion they go on above the durable mark, so that
+ * their order survives it; on a standby, which can log nothing, they are in order
+ * within its own life.
  */
 #include "postgres.h"
 
@@ -22,6 +27,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "pace.h"
 #include "port/atomics.h"
 #include "shared_state.h"
 #include "utils/timestamp.h"
@@ -60,9 +66,50 @@ floor_tick(void)
 	return comb_tick_of_ns(seqid_mark_floor_ms + 1, 0);
 }
 
-/* Moves the word past count ticks and returns the first of them. */
+/* Moves the word from last past the run; false if another backend was first. */
+static inline bool
+claim_run(pg_atomic_uint64 *word, uint64 *last, int64 first, int at_most,
+		  int *reserved)
+{
+	*reserved = (int) Min((int64) at_most, comb_tick_room(first));
+	return pg_atomic_compare_exchange_u64(word, last,
+										  (uint64) (first + *reserved - 1));
+}
+
+/* The rare case: the word, or the floor, is in a millisecond still to come. */
+static pg_noinline int64
+reserve_ahead_of_clock(pg_atomic_uint64 *word, int at_most, int *reserved)
+{
+	Pace		pace = PACE_START;
+
+	for (;;)
+	{
+		uint64		last = pg_atomic_read_u64(word);
+		int64		last_ms = comb_tick_ms((int64) last);
+		int64		clock_now;
+		int64		first;
+
+		/* The clock must not be older than the word, as in shard_clock.c. */
+		pg_read_barrier();
+		clock_now = clock_tick();
+		first = Max((int64) last + 1, Max(clock_now, floor_tick()));
+
+		if (first > COMB_MAX_TICK)
+			ereport(ERROR,
+					(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+					 errmsg("time of COMB UUIDs is used up"),
+					 errdetail("The 48 bits of time end in the year 10889.")));
+
+		if (comb_tick_ms(first) > comb_tick_ms(clock_now) &&
+			!pace_allows(&pace, last_ms, comb_tick_ms(first)))
+			pace_wait(&pace, last_ms, wall_clock_read_ms());
+		else if (claim_run(word, &last, first, at_most, reserved))
+			return first;
+	}
+}
+
 static inline int64
-reserve_uncovered(int count)
+reserve_uncovered(int at_most, int *reserved)
 {
 	pg_atomic_uint64 *word = &seqid_shared_state()->comb_tick;
 	int64		clock_now = clock_tick();
@@ -77,30 +124,27 @@ reserve_uncovered(int count)
 	do
 	{
 		first = Max((int64) last + 1, earliest);
-		if (unlikely(first > COMB_MAX_TICK - count))
-			ereport(ERROR,
-					(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-					 errmsg("time of COMB UUIDs is used up"),
-					 errdetail("The 48 bits of time end in the year 10889.")));
-	} while (unlikely(!pg_atomic_compare_exchange_u64(word, &last,
-													  (uint64) (first + count - 1))));
+		if (unlikely(comb_tick_ms(first) > comb_tick_ms(clock_now)))
+			return reserve_ahead_of_clock(word, at_most, reserved);
+	} while (unlikely(!claim_run(word, &last, first, at_most, reserved)));
 
 	return first;
 }
 
 /*
- * Reserves count consecutive ticks and returns the first.  Takes no lock and
- * does not wait for the clock; for the durable mark see clock_mark.h.
+ * Reserves consecutive ticks of one millisecond and returns the first; *reserved
+ * is how many, at least 1 and at most at_most.  Takes no lock; when a millisecond
+ * is used up it waits, interruptibly, for the clock to tick.  For the durable
+ * mark see clock_mark.h.
  */
 static inline int64
-reserve_comb_ticks(int count)
+reserve_comb_ticks(int at_most, int *reserved)
 {
 	int64		first;
 
 	do
-		first = reserve_uncovered(count);
-	while (unlikely(!seqid_mark_covers(comb_tick_ms(first),
-									   comb_tick_ms(first + count - 1))));
+		first = reserve_uncovered(at_most, reserved);
+	while (unlikely(!seqid_mark_covers(comb_tick_ms(first), comb_tick_ms(first))));
 	return first;
 }
 
@@ -122,7 +166,9 @@ PG_FUNCTION_INFO_V1(comb_uuid);
 Datum
 comb_uuid(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_UUID_P(comb_at_tick(reserve_comb_ticks(1)));
+	int			reserved;
+
+	PG_RETURN_UUID_P(comb_at_tick(reserve_comb_ticks(1, &reserved)));
 }
 
 /*
@@ -164,14 +210,14 @@ comb_uuids(PG_FUNCTION_ARGS)
 			SRF_RETURN_DONE(funcctx);
 
 		CHECK_FOR_INTERRUPTS();
-		run->reserved = Min(run->wanted, run->run_size);
-		run->next_tick = reserve_comb_ticks(run->reserved);
+		run->next_tick = reserve_comb_ticks(Min(run->wanted, run->run_size),
+											&run->reserved);
 		run->wanted -= run->reserved;
 
 		/*
 		 * Doubling keeps what is reserved in proportion to what is fetched.
 		 * Otherwise a caller who asks for many and fetches one, over and
-		 * over, would drive the server's ticks far ahead of the clock.
+		 * over, would use up the milliseconds that others need.
 		 */
 		run->run_size = Min(run->run_size * 2, COMB_RUN_TICKS);
 	}

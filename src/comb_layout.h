@@ -55,6 +55,13 @@ comb_tick_ms(int64 tick)
 	return tick >> COMB_FRACTION_BITS;
 }
 
+/* How many ticks are left in the tick's millisecond, itself included. */
+static inline int64
+comb_tick_room(int64 tick)
+{
+	return (1 << COMB_FRACTION_BITS) - (tick & ((1 << COMB_FRACTION_BITS) - 1));
+}
+
 /*
  * The last microsecond that begins in or before a tick, the inverse of
  * comb_tick_of_us().  A tick is 61 ns and a microsecond 16.384 ticks, so each

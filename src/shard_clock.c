@@ -27,6 +27,7 @@
 
 #include "guc.h"
 #include "miscadmin.h"
+#include "pace.h"
 #include "shard_clock.h"
 
 static void
@@ -79,7 +80,7 @@ int64
 seqid_reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *word,
 							 int shard, int at_least, int at_most, int *reserved)
 {
-	int64		paced_ms = -1;	/* the millisecond that saw the clock tick */
+	Pace		pace = PACE_START;
 	bool		behind = false; /* has this call found the clock behind? */
 	ShardCounters *counters = &seqid_shared_state()->shard_counters[shard];
 
@@ -107,17 +108,12 @@ seqid_reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *wo
 			/*
 			 * Leaving the word's millisecond this far ahead of the clock.
 			 * Either a whole millisecond has been claimed ahead already, and
-			 * we are too many; or the clock was set back.  In both cases the
-			 * clock must tick between one such step and the next, or the word
-			 * would run away from it: a step to some millisecond is taken at
-			 * clock time t, the next one by a backend that saw that
-			 * millisecond, at t or later, and then saw the clock tick (or two
-			 * milliseconds of real time pass, if the clock stands still).
+			 * we are too many; or the clock was set back.
 			 */
-			if (first_ms != last_ms && paced_ms != last_ms)
+			if (!pace_allows(&pace, last_ms, first_ms))
 			{
-				wait_for_tick(layout, counters, clock_ms);
-				paced_ms = last_ms;
+				pg_atomic_fetch_add_u64(&counters->waits, 1);
+				pace_wait(&pace, last_ms, clock_ms + layout->epoch_unix_ms);
 				continue;
 			}
 			if (!behind)
