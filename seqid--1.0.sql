@@ -110,7 +110,7 @@ COMMENT ON FUNCTION snowflake_last(timestamptz) IS
 'largest snowflake id of a millisecond, over all shards';
 
 --
--- COMBs: UUIDs of version 7 that increase over all backends
+-- COMBs: UUIDs of version 7 that increase over all backends of a database
 --
 
 CREATE FUNCTION comb_uuid()
@@ -118,7 +118,7 @@ RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid() IS
-'next COMB, a UUID of version 7 greater than all drawn before on this server';
+'next COMB, a UUID of version 7 greater than all drawn before in this database';
 
 CREATE FUNCTION comb_uuids(count int)
 RETURNS SETOF uuid
@@ -437,12 +437,12 @@ COMMENT ON COLUMN seqid_stat_shards.clock_regressions IS 'how often a call found
 GRANT SELECT ON seqid_stat_shards TO PUBLIC;
 
 CREATE FUNCTION seqid_stat(OUT preloaded boolean, OUT clock_mark timestamptz,
-	OUT comb_time timestamptz, OUT marks_written bigint, OUT years_left float8)
+	OUT clock_floor timestamptz, OUT comb_time timestamptz, OUT marks_written bigint, OUT years_left float8)
 RETURNS record
 AS 'MODULE_PATHNAME', 'seqid_stat'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid_stat() IS
-'whether seqid was preloaded, the durable mark of this database, the time of the last COMB, how often marks were raised, years left in snowflake ids';
+'whether seqid was preloaded; of this database the durable mark, the floor that keys start above, the time of the last COMB, how often the mark was raised; years left in snowflake ids';
 
 --
 -- The first key raises the mark above all that this server issued so far, also

@@ -22,16 +22,21 @@
  *	  So a key leaves only if the mark that covers it survives.
  *
  * 2. The page's log_cnt, which a sequence that is never advanced has no use
- *	  for, names the life of the server in which the mark was raised: a random
- *	  number in shared memory.  With another number there, be it an earlier
- *	  life's or the 0 that setval() leaves when a dump is restored, the mark is
- *	  raised into the floor in shared memory *before* the page gets the number
- *	  of this life; both happen under the exclusive lock of the page's buffer.
- *	  So who finds this life's number also finds the floor.
+ *	  for, is a nonce that names the life of the server in which the mark was
+ *	  raised, a random number in shared memory, and the database.  With another
+ *	  one there, be it an earlier life's, that of the database which this one is a
+ *	  copy of, or the 0 that setval() leaves when a dump is restored, the mark is
+ *	  raised into the database's floor in shared memory *before* the page gets
+ *	  the nonce of this life; both happen under the exclusive lock of the page's
+ *	  buffer.  So who finds the right nonce also finds the floor.
  *
  * 3. In one life, the mark of a relation that is new to it starts no lower
- *	  than all marks that were raised before (highest_mark_ms): a backend that
- *	  still believes the mark of a dropped relation issues nothing beyond it.
+ *	  than all marks that the database had before (highest_mark_ms): a backend
+ *	  that still believes the mark of a dropped relation issues nothing beyond it.
+ *
+ * Floor and marks are the database's: a mark that is far ahead, because it was
+ * restored or set so, or because the clock was wrong for a while, holds back the
+ * keys of its own database and no other's.
  *
  * The mark is raised a second ahead, and again when half of that is used up:
  * by the one backend that gets the buffer's lock, while the others go on.
@@ -79,7 +84,7 @@
 typedef struct Mark
 {
 	int64		ms;
-	uint64		life;
+	uint64		nonce;
 	XLogRecPtr	lsn;			/* of the record that wrote the page last */
 } Mark;
 
@@ -187,6 +192,16 @@ sequence_on_page(Relation rel, Page page)
 	return (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
 }
 
+/*
+ * What this life of the server writes into this database's page: positive as a
+ * bigint, and not 0, as a life is odd and below 2^63.
+ */
+static uint64
+current_nonce(void)
+{
+	return seqid_shared_state()->life ^ ((uint64) MyDatabaseId << 1);
+}
+
 /* The buffer must be locked, in whatever mode. */
 static Mark
 read_mark(Relation rel, Buffer buffer)
@@ -196,7 +211,7 @@ read_mark(Relation rel, Buffer buffer)
 	Mark		mark;
 
 	mark.ms = sequence->last_value;
-	mark.life = (uint64) sequence->log_cnt;
+	mark.nonce = (uint64) sequence->log_cnt;
 	mark.lsn = PageGetLSN(page);
 
 	/* We never wrote such a thing, and arithmetic must not see it. */
@@ -213,29 +228,30 @@ read_mark(Relation rel, Buffer buffer)
 static Mark
 write_mark(Relation rel, Buffer buffer, int64 wanted_ms)
 {
-	SharedState *state = seqid_shared_state();
+	DatabaseState *database = seqid_database_state();
+	uint64		nonce = current_nonce();
 	Mark		mark = read_mark(rel, buffer);
 	GenericXLogState *xlog;
 	Form_pg_sequence_data sequence;
 
-	/* Invariant 2: the floor first, then the number of this life. */
-	if (mark.life != state->life)
-		seqid_atomic_raise(&state->floor_ms, mark.ms);
+	/* Invariant 2: the floor first, then the nonce of this life. */
+	if (mark.nonce != nonce)
+		seqid_atomic_raise(&database->floor_ms, mark.ms);
 
 	/* Invariant 3: and no lower than any mark of this life. */
 	mark.ms = Max(mark.ms, wanted_ms);
-	mark.ms = Max(mark.ms, (int64) pg_atomic_read_u64(&state->highest_mark_ms));
-	seqid_atomic_raise(&state->highest_mark_ms, mark.ms);
-	mark.life = state->life;
+	mark.ms = Max(mark.ms, (int64) pg_atomic_read_u64(&database->highest_mark_ms));
+	seqid_atomic_raise(&database->highest_mark_ms, mark.ms);
+	mark.nonce = nonce;
 
 	xlog = GenericXLogStart(rel);
 	sequence = sequence_on_page(rel, GenericXLogRegisterBuffer(xlog, buffer, 0));
 	sequence->last_value = mark.ms;
-	sequence->log_cnt = (int64) mark.life;
+	sequence->log_cnt = (int64) mark.nonce;
 	sequence->is_called = true;
 	mark.lsn = GenericXLogFinish(xlog);
 
-	pg_atomic_fetch_add_u64(&state->marks_written, 1);
+	pg_atomic_fetch_add_u64(&database->marks_written, 1);
 	return mark;
 }
 
@@ -270,7 +286,7 @@ make_durable(XLogRecPtr lsn)
 static bool
 mark_is_low(Mark mark, int64 last_ms, int64 lease_ms)
 {
-	return mark.life != seqid_shared_state()->life ||
+	return mark.nonce != current_nonce() ||
 		mark.ms < Min(last_ms + lease_ms / 2, MARK_MAX_MS);
 }
 
@@ -330,7 +346,7 @@ seqid_look_at_mark(int64 first_ms, int64 last_ms)
 		believed_ms = mark.ms;
 		seqid_mark_free_ms = believed_ms - lease_ms / 2;
 		seqid_mark_floor_ms =
-			(int64) pg_atomic_read_u64(&seqid_shared_state()->floor_ms);
+			(int64) pg_atomic_read_u64(&seqid_database_state()->floor_ms);
 	}
 	else
 		seqid_mark_free_ms = Min(believed_ms, last_ms + lease_ms / 8);
@@ -342,7 +358,7 @@ seqid_look_at_mark(int64 first_ms, int64 last_ms)
 }
 
 int64
-seqid_read_mark(void)
+seqid_read_mark(int64 *floor_ms)
 {
 	Relation	rel = open_mark_relation();
 	Buffer		buffer = ReadBuffer(rel, 0);
@@ -353,5 +369,9 @@ seqid_read_mark(void)
 	UnlockReleaseBuffer(buffer);
 	relation_close(rel, RowExclusiveLock);
 
+	/* What the next key would find. */
+	*floor_ms = (int64) pg_atomic_read_u64(&seqid_database_state()->floor_ms);
+	if (mark.nonce != current_nonce())
+		*floor_ms = Max(*floor_ms, mark.ms);
 	return mark.ms;
 }

@@ -28,8 +28,11 @@ extern void seqid_watch_mark(void);
  */
 extern bool seqid_look_at_mark(int64 first_ms, int64 last_ms);
 
-/* The mark of this database, as it stands on its page.  Errors as above. */
-extern int64 seqid_read_mark(void);
+/*
+ * The mark of this database, as it stands on its page, and its floor: keys start
+ * above it, 0 for none.  Errors as above.
+ */
+extern int64 seqid_read_mark(int64 *floor_ms);
 
 /*
  * To be called after keys were reserved and before they leave: makes sure that

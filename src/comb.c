@@ -1,13 +1,13 @@
 /*
  * comb.c
- *	  Issues COMBs: UUIDs that increase over all backends of the server.
+ *	  Issues COMBs: UUIDs that increase over all backends of a database.
  *
- * One word in shared memory holds the last tick (see comb_layout.h) that was
- * handed out.  The next is the clock's, or that one plus 1 if the clock is
- * not beyond it; whoever moves the word owns the ticks it passed.  So no two
- * COMBs of a server's life share a tick, and their order is that in which
- * they were drawn; the random bits behind the tick make them unique beyond
- * that: over restarts, standbys and other servers.
+ * A word in shared memory, one for each database, holds the last tick (see
+ * comb_layout.h) that was handed out.  The next is the clock's, or that one plus 1
+ * if the clock is not beyond it; whoever moves the word owns the ticks it passed.
+ * So no two COMBs of a database and a server's life share a tick, and their order
+ * is that in which they were drawn; the random bits behind the tick make them
+ * unique beyond that: over restarts, standbys, databases and other servers.
  *
  * A clock that was set back costs nothing but accuracy: COMBs go on from the
  * last one.  How far they are ahead does not grow, see pace.h, whatever is drawn:
@@ -111,7 +111,7 @@ reserve_ahead_of_clock(pg_atomic_uint64 *word, int at_most, int *reserved)
 static inline int64
 reserve_uncovered(int at_most, int *reserved)
 {
-	pg_atomic_uint64 *word = &seqid_shared_state()->comb_tick;
+	pg_atomic_uint64 *word = &seqid_database_state()->comb_tick;
 	int64		clock_now = clock_tick();
 	uint64		last = pg_atomic_read_u64(word);
 	int64		earliest = Max(clock_now, floor_tick());
@@ -159,7 +159,7 @@ comb_at_tick(int64 tick)
 
 /*
  * comb_uuid() returns uuid
- *	  A COMB greater than all that any backend drew before.  2200H when the
+ *	  A COMB greater than all that any backend of the database drew before.  2200H when the
  *	  time of the format is over.
  */
 PG_FUNCTION_INFO_V1(comb_uuid);

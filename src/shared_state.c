@@ -9,6 +9,7 @@
 
 #include "compat.h"
 #include "entropy.h"
+#include "miscadmin.h"
 #include "shared_state.h"
 
 /*
@@ -16,16 +17,30 @@
  * without a restart, code that has another idea of its fields must not find
  * this one.  Change the number whenever SharedState changes.
  */
-#define SHARED_STATE_NAME "seqid shared state 2"
+#define SHARED_STATE_NAME "seqid shared state 3"
 
 SharedState *seqid_attached_state = NULL;
+DatabaseState *seqid_attached_database = NULL;
 bool		seqid_preloaded = false;
 
 StaticAssertDecl(offsetof(SharedState, shard_ticks) % SHARED_STATE_LINE_SIZE == 0,
 				 "the shards' words must start on a cache line of their own");
+StaticAssertDecl(offsetof(SharedState, databases) % SHARED_STATE_LINE_SIZE == 0 &&
+				 sizeof(DatabaseState) % SHARED_STATE_LINE_SIZE == 0,
+				 "a database's COMBs must have a cache line of their own");
 
 /* Drawn before the segment is created: its initialization must not fail. */
 static uint64 next_life;
+
+static void
+init_database_state(DatabaseState *database)
+{
+	pg_atomic_init_u64(&database->comb_tick, 0);
+	pg_atomic_init_u64(&database->floor_ms, 0);
+	pg_atomic_init_u64(&database->highest_mark_ms, 0);
+	pg_atomic_init_u64(&database->marks_written, 0);
+	pg_atomic_init_u32(&database->database, InvalidOid);
+}
 
 static void
 init_shared_state(void *segment)
@@ -33,16 +48,14 @@ init_shared_state(void *segment)
 	SharedState *state = segment;
 
 	state->life = next_life;
-	pg_atomic_init_u64(&state->floor_ms, 0);
-	pg_atomic_init_u64(&state->highest_mark_ms, 0);
-	pg_atomic_init_u64(&state->marks_written, 0);
-	pg_atomic_init_u64(&state->comb_tick, 0);
 	for (int i = 0; i < SHARED_STATE_SHARDS; i++)
 	{
 		pg_atomic_init_u64(&state->shard_ticks[i], 0);
 		pg_atomic_init_u64(&state->shard_counters[i].waits, 0);
 		pg_atomic_init_u64(&state->shard_counters[i].clock_regressions, 0);
 	}
+	for (int i = 0; i <= SHARED_STATE_DATABASES; i++)
+		init_database_state(&state->databases[i]);
 }
 
 /* Positive as a bigint, and never 0, which no life has. */
@@ -86,6 +99,42 @@ seqid_attach_shared_state(void)
 	return seqid_attached_state;
 }
 
+/*
+ * Whether the place is this database's, which it becomes if it is free.  Places
+ * are not freed: with the same number of tries everybody gets to the same one.
+ */
+static bool
+is_or_becomes_ours(DatabaseState *place)
+{
+	uint32		owner = pg_atomic_read_u32(&place->database);
+
+	if (owner == InvalidOid &&
+		pg_atomic_compare_exchange_u32(&place->database, &owner, MyDatabaseId))
+		return true;
+	return owner == MyDatabaseId;
+}
+
+DatabaseState *
+seqid_attach_database(void)
+{
+	DatabaseState *places = seqid_shared_state()->databases;
+	DatabaseState *place = &places[SHARED_STATE_DATABASES];
+
+	for (uint32 try = 0; try < SHARED_STATE_DATABASES; try++)
+	{
+		DatabaseState *next = &places[(MyDatabaseId + try) % SHARED_STATE_DATABASES];
+
+		if (is_or_becomes_ours(next))
+		{
+			place = next;
+			break;
+		}
+	}
+	seqid_attached_database = place;
+
+	return place;
+}
+
 static void
 startup_shared_state(void)
 {
@@ -94,6 +143,7 @@ startup_shared_state(void)
 	 * the address it knows is of no use any more.
 	 */
 	seqid_attached_state = NULL;
+	seqid_attached_database = NULL;
 	seqid_attach_shared_state();
 }
 

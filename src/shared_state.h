@@ -14,6 +14,7 @@
 #include "port/atomics.h"
 
 #define SHARED_STATE_SHARDS		1024
+#define SHARED_STATE_DATABASES	64
 #define SHARED_STATE_LINE_SIZE	64
 #define SHARED_STATE_LINE_WORDS (SHARED_STATE_LINE_SIZE / sizeof(pg_atomic_uint64))
 #define SHARED_STATE_LINES		(SHARED_STATE_SHARDS / SHARED_STATE_LINE_WORDS)
@@ -25,31 +26,12 @@ typedef struct ShardCounters
 	pg_atomic_uint64 clock_regressions; /* lock-free; clock found behind */
 } ShardCounters;
 
-typedef struct SharedState
+/*
+ * What the databases do not share: a mark that one of them has, or a clock that
+ * was wrong while only one of them drew keys, is no business of the others.
+ */
+typedef struct DatabaseState
 {
-	/*
-	 * The number of this life of the server: random, not 0, set when the
-	 * struct is created.  See clock_mark.c.
-	 */
-	uint64		life;
-
-	/*
-	 * The highest mark that an earlier life of the server left in one of its
-	 * databases, in milliseconds since 1970.  Lock-free; only ever increases.
-	 */
-	pg_atomic_uint64 floor_ms;
-
-	/*
-	 * The highest mark of this life, in any database.  Lock-free; only ever
-	 * increases.
-	 */
-	pg_atomic_uint64 highest_mark_ms;
-
-	/* How often a mark was raised.  Lock-free. */
-	pg_atomic_uint64 marks_written;
-
-	char		life_padding[SHARED_STATE_LINE_SIZE - 4 * sizeof(uint64)];
-
 	/*
 	 * The last COMB tick handed out, 0 for none.  Lock-free; only ever
 	 * increases.  Every backend that draws COMBs writes this line, so nothing
@@ -57,6 +39,35 @@ typedef struct SharedState
 	 */
 	pg_atomic_uint64 comb_tick;
 	char		comb_padding[SHARED_STATE_LINE_SIZE - sizeof(pg_atomic_uint64)];
+
+	/*
+	 * The highest mark that an earlier life of the server left in the database,
+	 * in milliseconds since 1970.  Lock-free; only ever increases.
+	 */
+	pg_atomic_uint64 floor_ms;
+
+	/* The highest mark of this life.  Lock-free; only ever increases. */
+	pg_atomic_uint64 highest_mark_ms;
+
+	/* How often the mark was raised.  Lock-free. */
+	pg_atomic_uint64 marks_written;
+
+	/*
+	 * Whose it is, InvalidOid for nobody's yet.  Lock-free; set once, so that
+	 * who has found his place may keep its address.
+	 */
+	pg_atomic_uint32 database;
+	char		padding[SHARED_STATE_LINE_SIZE - 3 * sizeof(uint64) - sizeof(uint32)];
+} DatabaseState;
+
+typedef struct SharedState
+{
+	/*
+	 * The number of this life of the server: random, not 0, set when the
+	 * struct is created.  See clock_mark.c.
+	 */
+	uint64		life;
+	char		life_padding[SHARED_STATE_LINE_SIZE - sizeof(uint64)];
 
 	/*
 	 * The last snowflake tick (see snowflake_layout.h) each shard handed out,
@@ -67,10 +78,20 @@ typedef struct SharedState
 
 	/* By number of the shard. */
 	ShardCounters shard_counters[SHARED_STATE_SHARDS];
+
+	/*
+	 * Find that of this database with seqid_database_state().  The last one
+	 * serves all databases that found no place: what is kept there is the highest
+	 * of them, so they can hold each other back, and nothing worse.
+	 */
+	DatabaseState databases[SHARED_STATE_DATABASES + 1];
 } SharedState;
 
 /* Use seqid_shared_state(); NULL until this process has attached. */
 extern SharedState *seqid_attached_state;
+
+/* Use seqid_database_state(); NULL until this backend has found its place. */
+extern DatabaseState *seqid_attached_database;
 
 /* Whether this process had the library from shared_preload_libraries. */
 extern bool seqid_preloaded;
@@ -91,6 +112,20 @@ seqid_shared_state(void)
 	if (likely(seqid_attached_state != NULL))
 		return seqid_attached_state;
 	return seqid_attach_shared_state();
+}
+
+/*
+ * Finds this database's place in the shared state, or takes one that is free.
+ * Takes no lock; errors of seqid_attach_shared_state().
+ */
+extern DatabaseState *seqid_attach_database(void);
+
+static inline DatabaseState *
+seqid_database_state(void)
+{
+	if (likely(seqid_attached_database != NULL))
+		return seqid_attached_database;
+	return seqid_attach_database();
 }
 
 /*

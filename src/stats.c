@@ -87,26 +87,30 @@ seqid_stat_shards(PG_FUNCTION_ARGS)
 }
 
 /*
- * seqid_stat() returns (preloaded, clock_mark, comb_time, marks_written, years_left)
- *	  One row.  clock_mark is this database's; comb_time is NULL until the
- *	  first COMB since the server started.  Errors of seqid_read_mark().
+ * seqid_stat() returns (preloaded, clock_mark, clock_floor, comb_time, marks_written, years_left)
+ *	  One row.  Mark, floor and COMBs are this database's.  clock_floor is NULL if
+ *	  no earlier life of the server is known to have issued keys; comb_time is NULL
+ *	  until the first COMB since the server started.  Errors of seqid_read_mark().
  */
 PG_FUNCTION_INFO_V1(seqid_stat);
 Datum
 seqid_stat(PG_FUNCTION_ARGS)
 {
-	SharedState *state = seqid_shared_state();
-	int64		comb = (int64) pg_atomic_read_u64(&state->comb_tick);
+	DatabaseState *database = seqid_database_state();
+	int64		comb = (int64) pg_atomic_read_u64(&database->comb_tick);
 	int64		left_ms = snowflake_max_ms(layout) + layout->epoch_unix_ms - wall_clock_read_ms();
-	Datum		values[5];
-	bool		nulls[5] = {false};
+	int64		floor_ms;
+	Datum		values[6];
+	bool		nulls[6] = {false};
 
 	values[0] = BoolGetDatum(seqid_preloaded);
-	values[1] = TimestampTzGetDatum(pg_time_of_unix_ms(seqid_read_mark()));
-	values[2] = TimestampTzGetDatum(pg_time_of_unix_us(comb_tick_us(comb)));
-	nulls[2] = (comb == 0);
-	values[3] = Int64GetDatum((int64) pg_atomic_read_u64(&state->marks_written));
-	values[4] = Float8GetDatum(left_ms / MS_PER_YEAR);
+	values[1] = TimestampTzGetDatum(pg_time_of_unix_ms(seqid_read_mark(&floor_ms)));
+	values[2] = TimestampTzGetDatum(pg_time_of_unix_ms(floor_ms));
+	nulls[2] = (floor_ms == 0);
+	values[3] = TimestampTzGetDatum(pg_time_of_unix_us(comb_tick_us(comb)));
+	nulls[3] = (comb == 0);
+	values[4] = Int64GetDatum((int64) pg_atomic_read_u64(&database->marks_written));
+	values[5] = Float8GetDatum(left_ms / MS_PER_YEAR);
 
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_descriptor(fcinfo),
 													  values, nulls)));

@@ -109,9 +109,9 @@ if ($version < 170000)
 {
 	is( $preloaded->safe_psql(
 			'postgres',
-			"SELECT size BETWEEN 24576 AND 24832 FROM pg_shmem_allocations WHERE name LIKE 'seqid%'"),
+			"SELECT size BETWEEN 32768 AND 33280 FROM pg_shmem_allocations WHERE name LIKE 'seqid%'"),
 		't',
-		'preloaded: 24 kB are reserved when the server starts');
+		'preloaded: 32 kB are reserved when the server starts');
 }
 $preloaded->safe_psql('postgres', 'CREATE EXTENSION seqid');
 is($preloaded->safe_psql('postgres', 'SELECT snowflake_shard(snowflake_nextval())'),
