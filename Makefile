@@ -14,6 +14,7 @@ OBJS = \
 	src/comb_codec.o \
 	src/dictionary.o \
 	src/dictionary_shape.o \
+	src/durable_wal.o \
 	src/entropy.o \
 	src/guc.o \
 	src/intern.o \

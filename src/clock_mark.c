@@ -18,8 +18,11 @@
  * Invariants:
  *
  * 1. A backend believes a mark that it found on the page only when the page's
- *	  last WAL record is flushed (and replicated, where commits wait for that).
- *	  So a key leaves only if the mark that covers it survives.
+ *	  last WAL record is flushed, and replicated where synchronous standbys are
+ *	  named, whatever synchronous_commit its session has: the mark covers later
+ *	  keys as well, whose transactions may rely on a higher level than the one
+ *	  that happened to raise it.  So a key leaves only if the mark that covers it
+ *	  survives.
  *
  * 2. The page's log_cnt, which a sequence that is never advanced has no use
  *	  for, is a nonce that names the life of the server in which the mark was
@@ -52,8 +55,8 @@
 #include "commands/extension.h"
 #include "commands/sequence.h"
 #include "compat.h"
+#include "durable_wal.h"
 #include "miscadmin.h"
-#include "replication/syncrep.h"
 #include "shared_state.h"
 #include "storage/bufmgr.h"
 #include "utils/inval.h"
@@ -255,33 +258,6 @@ write_mark(Relation rel, Buffer buffer, int64 wanted_ms)
 	return mark;
 }
 
-/*
- * Invariant 1.  A transaction without an id commits without a flush and
- * without waiting for anybody, so nobody else will do this for us.
- */
-static void
-make_durable(XLogRecPtr lsn)
-{
-	XLogFlush(lsn);
-
-	/* As RecordTransactionCommit() does; flushed there is good enough. */
-	HOLD_INTERRUPTS();
-	SyncRepWaitForLSN(lsn, false);
-	RESUME_INTERRUPTS();
-
-	/*
-	 * A commit cannot be taken back, so that wait swallows a cancel or a
-	 * timeout with a warning.  A key can still be withheld.
-	 */
-	if (!compat_is_replicated(lsn))
-	{
-		CHECK_FOR_INTERRUPTS();
-		ereport(ERROR,
-				(errcode(ERRCODE_QUERY_CANCELED),
-				 errmsg("canceling statement while the clock mark waits for a synchronous standby")));
-	}
-}
-
 /* Whether somebody has to raise the mark on account of keys of last_ms. */
 static bool
 mark_is_low(Mark mark, int64 last_ms, int64 lease_ms)
@@ -307,7 +283,7 @@ settle_mark(Relation rel, Buffer buffer, int64 last_ms, int64 lease_ms,
 
 	if (!mark_is_low(*mark, last_ms, lease_ms))
 		return may_wait ||
-			(!XLogNeedsFlush(mark->lsn) && compat_is_replicated(mark->lsn));
+			seqid_wal_is_durable(mark->lsn);
 
 	if (may_wait)
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
@@ -341,7 +317,7 @@ seqid_look_at_mark(int64 first_ms, int64 last_ms)
 	if (settle_mark(rel, buffer, last_ms, lease_ms, &mark))
 	{
 		/* A crash here must find the mark, or have issued nothing beyond it. */
-		make_durable(mark.lsn);
+		seqid_make_wal_durable(mark.lsn);
 		mark_relid = RelationGetRelid(rel);
 		believed_ms = mark.ms;
 		seqid_mark_free_ms = believed_ms - lease_ms / 2;

@@ -23,9 +23,6 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "replication/syncrep.h"
-#include "replication/walsender.h"
-#include "replication/walsender_private.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
@@ -83,32 +80,6 @@ compat_wait_event(const char *name pg_attribute_unused())
 #else
 	return PG_WAIT_EXTENSION;
 #endif
-}
-
-/*
- * Whether a synchronous standby has flushed the WAL up to lsn, or none has to.
- * Tells what SyncRepWaitForLSN() does not: whether its wait was cancelled.
- *
- * Whether one has to is asked of the setting, not of the flag in shared memory
- * that the wait looks at: minor releases have changed what that holds.
- */
-static inline bool
-compat_is_replicated(XLogRecPtr lsn)
-{
-	int			mode;
-	bool		replicated;
-
-	if (!SyncRepRequested() ||
-		SyncRepStandbyNames == NULL || SyncRepStandbyNames[0] == '\0')
-		return true;
-
-	mode = synchronous_commit == SYNCHRONOUS_COMMIT_REMOTE_WRITE ?
-		SYNC_REP_WAIT_WRITE : SYNC_REP_WAIT_FLUSH;
-	LWLockAcquire(SyncRepLock, LW_SHARED);
-	replicated = lsn <= WalSndCtl->lsn[mode];
-	LWLockRelease(SyncRepLock);
-
-	return replicated;
 }
 
 /*
