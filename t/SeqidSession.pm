@@ -41,7 +41,7 @@ sub new
 		],
 		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err},
 		$self->{timer});
-	$self->query('SELECT 1');
+	$self->{pid} = $self->query('SELECT pg_backend_pid()');
 	return $self;
 }
 
@@ -64,6 +64,32 @@ sub answered
 
 	$self->{run}->pump_nb;
 	return $self->{out} =~ /^\Q$self->{mark}\E$/m;
+}
+
+# Waits until the server says that what was sent waits for an event; false if
+# the answer is there instead.
+sub waits_for
+{
+	my ($self, $node, $event) = @_;
+
+	for my $try (1 .. 1800)
+	{
+		return 0 if $self->answered;
+		return 1
+		  if $node->safe_psql('postgres',
+			"SELECT count(*) FROM pg_stat_activity WHERE pid = $self->{pid} AND wait_event = '$event'");
+		select undef, undef, undef, 0.1;
+	}
+	die "neither answered nor waiting for $event";
+}
+
+# What was printed, whether or not the answer is complete.
+sub so_far
+{
+	my ($self) = @_;
+
+	eval { $self->{run}->pump_nb };
+	return $self->{out};
 }
 
 # Waits for what was sent, and returns what it printed.
