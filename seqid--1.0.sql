@@ -14,10 +14,12 @@ COMMENT ON SEQUENCE seqid_clock_mark IS
 'milliseconds since 1970 that no key issued in this database tells a time beyond; not to be changed';
 
 -- A dump carries it, and whoever may dump the database must be able to read it.
--- It stays the superuser's: all databases of the server share its shards, and a
--- mark that is set far ahead would stop them in each.
+-- Who creates the extension, which restoring a dump does, must be able to set it:
+-- otherwise a restore by the owner of a database would fail.  A mark that is set
+-- to a wrong time harms his database and no other.
 SELECT pg_catalog.pg_extension_config_dump('seqid_clock_mark', '');
 GRANT SELECT ON SEQUENCE seqid_clock_mark TO PUBLIC;
+GRANT UPDATE ON SEQUENCE seqid_clock_mark TO @extowner@;
 
 --
 -- Snowflake ids: milliseconds since 2023 (41 bits) | shard (10) | sequence (12)

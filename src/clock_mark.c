@@ -247,8 +247,14 @@ write_mark(Relation rel, Buffer buffer, int64 wanted_ms)
 	seqid_atomic_raise(&database->highest_mark_ms, mark.ms);
 	mark.nonce = nonce;
 
+	/*
+	 * With its image: the owner of the database may call nextval(), which
+	 * changes the page without WAL while it finds log_cnt large.  A delta would
+	 * omit what did not change since, and redo would put it on an older page.
+	 */
 	xlog = GenericXLogStart(rel);
-	sequence = sequence_on_page(rel, GenericXLogRegisterBuffer(xlog, buffer, 0));
+	sequence = sequence_on_page(rel, GenericXLogRegisterBuffer(xlog, buffer,
+															   GENERIC_XLOG_FULL_IMAGE));
 	sequence->last_value = mark.ms;
 	sequence->log_cnt = (int64) mark.nonce;
 	sequence->is_called = true;
