@@ -19,6 +19,7 @@ OBJS = \
 	src/guc.o \
 	src/intern.o \
 	src/intern_ddl.o \
+	src/mark_page.o \
 	src/scatter.o \
 	src/seqid.o \
 	src/sequential_uuid.o \

@@ -37,6 +37,16 @@
  *	  than all marks that the database had before (highest_mark_ms): a backend
  *	  that still believes the mark of a dropped relation issues nothing beyond it.
  *
+ * 4. A mark that was never written, as its relation has just been made, takes the
+ *	  time of the last checkpoint as its floor: keys may have been issued under a
+ *	  mark that was dropped with the extension before the server was restarted.
+ *
+ * 5. The mark survives only if its relation does.  While that was made by a
+ *	  transaction that is still open, the commit is forced to disk, and nothing is
+ *	  believed beyond the call.  Afterwards, the first backend to find a file that
+ *	  nobody vouches for (durable_file) writes the mark once more: that record
+ *	  comes after the commit, so to make it durable is to make both so.
+ *
  * Floor and marks are the database's: a mark that is far ahead, because it was
  * restored or set so, or because the clock was wrong for a while, holds back the
  * keys of its own database and no other's.
@@ -46,25 +56,23 @@
  */
 #include "postgres.h"
 
-#include "access/generic_xlog.h"
-#include "access/htup_details.h"
+#include "access/parallel.h"
 #include "access/relation.h"
+#include "access/xact.h"
 #include "access/xlog.h"
-#include "catalog/pg_class.h"
+#include "catalog/pg_control.h"
 #include "clock_mark.h"
-#include "commands/extension.h"
-#include "commands/sequence.h"
+#include "common/controldata_utils.h"
 #include "compat.h"
 #include "durable_wal.h"
+#include "mark_page.h"
 #include "miscadmin.h"
 #include "shared_state.h"
 #include "storage/bufmgr.h"
+#include "storage/lwlock.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "wall_clock.h"
-
-#define MARK_RELATION	"seqid_clock_mark"
 
 /*
  * How far ahead the mark is raised.  Less where keys are ahead of the clock
@@ -74,23 +82,6 @@
 #define MARK_LEASE_MS		1000
 #define MARK_AHEAD_LEASE_MS	200
 
-/* The last time that a key can tell, that of a COMB: 48 bits. */
-#define MARK_MAX_MS			((INT64CONST(1) << 48) - 1)
-
-/* What commands/sequence.c writes into the special space of its pages. */
-#define SEQUENCE_MAGIC	0x1717
-
-/* The struct without the padding at its end. */
-#define SEQUENCE_DATA_SIZE \
-	(offsetof(FormData_pg_sequence_data, is_called) + sizeof(bool))
-
-typedef struct Mark
-{
-	int64		ms;
-	uint64		nonce;
-	XLogRecPtr	lsn;			/* of the record that wrote the page last */
-} Mark;
-
 int64		seqid_mark_free_ms = -1;
 int64		seqid_mark_floor_ms = -1;
 
@@ -99,13 +90,19 @@ static int64 believed_ms = -1;
 static Oid	mark_relid = InvalidOid;
 
 static void
+stop_believing(void)
+{
+	believed_ms = -1;
+	seqid_mark_free_ms = -1;
+}
+
+static void
 forget_mark(Datum arg pg_attribute_unused(), Oid relid)
 {
 	if (relid != InvalidOid && relid != mark_relid)
 		return;
 	mark_relid = InvalidOid;
-	believed_ms = -1;
-	seqid_mark_free_ms = -1;
+	stop_believing();
 }
 
 void
@@ -114,16 +111,15 @@ seqid_watch_mark(void)
 	CacheRegisterRelcacheCallback(forget_mark, (Datum) 0);
 }
 
+/* ------------------------------------------------------------------------
+ * The relation
+ * ------------------------------------------------------------------------
+ */
+
 static Oid
 find_mark_relation(void)
 {
-	Oid			extension = get_extension_oid("seqid", true);
-	Oid			relid = InvalidOid;
-
-	/* The extension is relocatable: all that it has is in its schema. */
-	if (OidIsValid(extension))
-		relid = get_relname_relid(MARK_RELATION,
-								  compat_extension_schema(extension));
+	Oid			relid = seqid_find_mark();
 
 	if (!OidIsValid(relid))
 		ereport(ERROR,
@@ -131,7 +127,7 @@ find_mark_relation(void)
 				 errmsg("clock mark of extension \"seqid\" does not exist"),
 				 errdetail("Without the sequence \"%s\" in the extension's schema, no key is safe from being issued again after a restart.",
 						   MARK_RELATION),
-				 errhint("Drop the extension and create it again.")));
+				 errhint("Let a superuser call seqid_repair_mark() when the clock is right.")));
 	return relid;
 }
 
@@ -151,49 +147,45 @@ open_mark_relation(void)
 		rel = relation_open(mark_relid, RowExclusiveLock);
 	}
 
-	if (rel->rd_rel->relkind != RELKIND_SEQUENCE ||
-		rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+	if (!seqid_is_mark_relation(rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("clock mark \"%s\" is not a permanent sequence",
 						RelationGetRelationName(rel)),
-				 errhint("Drop the extension and create it again.")));
+				 errhint("Rename it, and let a superuser call seqid_repair_mark() when the clock is right.")));
 	return rel;
 }
 
+/* Names the file that the relation has now, among those of all databases. */
+static uint64
+file_of(Relation rel)
+{
+	return (uint64) MyDatabaseId << 32 | compat_file_number(rel);
+}
+
+/* Invariant 5; of a relation that this transaction has made it is not asked. */
+static bool
+is_vouched_for(Relation rel)
+{
+	return compat_is_new_in_transaction(rel) ||
+		pg_atomic_read_u64(&seqid_database_state()->durable_file) == file_of(rel);
+}
+
+/*
+ * After the WAL that was written for it is durable.  A parallel worker does not
+ * know whether its leader's transaction has made the relation.
+ */
 static void
-report_damaged_page(Relation rel)
+vouch_for(Relation rel)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("page of clock mark \"%s\" is damaged",
-					RelationGetRelationName(rel)),
-			 errhint("Restore the database, or drop the extension and create it again when the clock is right.")));
+	if (!IsParallelWorker())
+		pg_atomic_write_u64(&seqid_database_state()->durable_file, file_of(rel));
 }
 
-/* The one tuple of a sequence's page, checked before it is touched. */
-static Form_pg_sequence_data
-sequence_on_page(Relation rel, Page page)
-{
-	ItemId		item;
-	HeapTupleHeader tuple;
-
-	if (PageIsNew(page) ||
-		PageGetSpecialSize(page) != MAXALIGN(sizeof(uint32)) ||
-		*(uint32 *) PageGetSpecialPointer(page) != SEQUENCE_MAGIC ||
-		PageGetMaxOffsetNumber(page) < FirstOffsetNumber)
-		report_damaged_page(rel);
-
-	item = PageGetItemId(page, FirstOffsetNumber);
-	if (!ItemIdIsNormal(item))
-		report_damaged_page(rel);
-
-	tuple = (HeapTupleHeader) PageGetItem(page, item);
-	if (ItemIdGetLength(item) < tuple->t_hoff + SEQUENCE_DATA_SIZE)
-		report_damaged_page(rel);
-
-	return (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
-}
+/* ------------------------------------------------------------------------
+ * The mark
+ * ------------------------------------------------------------------------
+ */
 
 /*
  * What this life of the server writes into this database's page: positive as a
@@ -209,37 +201,66 @@ current_nonce(void)
 static Mark
 read_mark(Relation rel, Buffer buffer)
 {
-	Page		page = BufferGetPage(buffer);
-	Form_pg_sequence_data sequence = sequence_on_page(rel, page);
 	Mark		mark;
 
-	mark.ms = sequence->last_value;
-	mark.nonce = (uint64) sequence->log_cnt;
-	mark.lsn = PageGetLSN(page);
-
-	/* We never wrote such a thing, and arithmetic must not see it. */
-	if (mark.ms < 0 || mark.ms > MARK_MAX_MS)
+	if (!seqid_read_mark_page(buffer, &mark))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("page of clock mark \"%s\" is damaged",
+						RelationGetRelationName(rel)),
+				 errhint("Let a superuser call seqid_repair_mark() when the clock is right.")));
+	if (!mark_is_in_range(&mark))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("value of clock mark \"%s\" is out of range: %lld",
 						RelationGetRelationName(rel), (long long) mark.ms),
-				 errhint("Set it to a time that no key exceeds, in milliseconds since 1970.")));
+				 errhint("Let a superuser call seqid_repair_mark() when the clock is right.")));
 	return mark;
 }
 
-/* The buffer must be locked exclusively. */
+int64
+seqid_checkpoint_ms(void)
+{
+	ControlFileData *control_file;
+	bool		crc_ok;
+	int64		ms;
+
+	LWLockAcquire(ControlFileLock, LW_SHARED);
+	control_file = get_controlfile(DataDir, &crc_ok);
+	LWLockRelease(ControlFileLock);
+	if (!crc_ok)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("calculated CRC checksum does not match value stored in control file")));
+
+	ms = (int64) control_file->checkPointCopy.time * WALL_MS_PER_S;
+	pfree(control_file);
+	return ms;
+}
+
+/*
+ * Invariant 4.  Only a clock that has been set back can make keys that are drawn
+ * now repeat some that were drawn before the checkpoint, within its second.
+ */
+static int64
+unwritten_floor_ms(void)
+{
+	int64		ms = seqid_checkpoint_ms();
+
+	return ms > wall_clock_read_ms() ? Min(ms + WALL_MS_PER_S - 1, MARK_MAX_MS) : 0;
+}
+
+/* The buffer must be locked exclusively; unwritten_ms is for invariant 4. */
 static Mark
-write_mark(Relation rel, Buffer buffer, int64 wanted_ms)
+raise_mark(Relation rel, Buffer buffer, int64 wanted_ms, int64 unwritten_ms)
 {
 	DatabaseState *database = seqid_database_state();
 	uint64		nonce = current_nonce();
 	Mark		mark = read_mark(rel, buffer);
-	GenericXLogState *xlog;
-	Form_pg_sequence_data sequence;
 
 	/* Invariant 2: the floor first, then the nonce of this life. */
 	if (mark.nonce != nonce)
-		seqid_atomic_raise(&database->floor_ms, mark.ms);
+		seqid_atomic_raise(&database->floor_ms, mark.written ? mark.ms : unwritten_ms);
 
 	/* Invariant 3: and no lower than any mark of this life. */
 	mark.ms = Max(mark.ms, wanted_ms);
@@ -247,49 +268,41 @@ write_mark(Relation rel, Buffer buffer, int64 wanted_ms)
 	seqid_atomic_raise(&database->highest_mark_ms, mark.ms);
 	mark.nonce = nonce;
 
-	/*
-	 * With its image: the owner of the database may call nextval(), which
-	 * changes the page without WAL while it finds log_cnt large.  A delta would
-	 * omit what did not change since, and redo would put it on an older page.
-	 */
-	xlog = GenericXLogStart(rel);
-	sequence = sequence_on_page(rel, GenericXLogRegisterBuffer(xlog, buffer,
-															   GENERIC_XLOG_FULL_IMAGE));
-	sequence->last_value = mark.ms;
-	sequence->log_cnt = (int64) mark.nonce;
-	sequence->is_called = true;
-	mark.lsn = GenericXLogFinish(xlog);
-
+	seqid_write_mark_page(rel, buffer, &mark);
 	pg_atomic_fetch_add_u64(&database->marks_written, 1);
 	return mark;
 }
 
-/* Whether somebody has to raise the mark on account of keys of last_ms. */
+/* Whether somebody has to write the mark on account of keys of unix_ms. */
 static bool
-mark_is_low(Mark mark, int64 last_ms, int64 lease_ms)
+mark_is_low(Relation rel, const Mark *mark, int64 unix_ms, int64 lease_ms)
 {
-	return mark.nonce != current_nonce() ||
-		mark.ms < Min(last_ms + lease_ms / 2, MARK_MAX_MS);
+	return mark->nonce != current_nonce() ||
+		mark->ms < Min(unix_ms + lease_ms / 2, MARK_MAX_MS) ||
+		!is_vouched_for(rel);
 }
 
 /*
- * Brings *mark up to date for keys of last_ms.  False if that would mean to
+ * Brings *mark up to date for keys of unix_ms.  False if that would mean to
  * wait for another backend, which is needless while the mark that this one
  * believes still covers the keys.
  */
 static bool
-settle_mark(Relation rel, Buffer buffer, int64 last_ms, int64 lease_ms,
+settle_mark(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
 			Mark *mark)
 {
-	bool		may_wait = last_ms > believed_ms;
+	bool		may_wait = unix_ms > believed_ms;
+	int64		unwritten_ms;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	*mark = read_mark(rel, buffer);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 
-	if (!mark_is_low(*mark, last_ms, lease_ms))
-		return may_wait ||
-			seqid_wal_is_durable(mark->lsn);
+	if (!mark_is_low(rel, mark, unix_ms, lease_ms))
+		return may_wait || seqid_wal_is_durable(mark->lsn);
+
+	/* That reads a file, so not with the buffer locked. */
+	unwritten_ms = mark->written ? 0 : unwritten_floor_ms();
 
 	if (may_wait)
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
@@ -298,14 +311,36 @@ settle_mark(Relation rel, Buffer buffer, int64 last_ms, int64 lease_ms,
 
 	/* Another backend may have raised it since. */
 	*mark = read_mark(rel, buffer);
-	if (mark_is_low(*mark, last_ms, lease_ms))
-		*mark = write_mark(rel, buffer, Min(last_ms + lease_ms, MARK_MAX_MS));
+	if (mark_is_low(rel, mark, unix_ms, lease_ms))
+		*mark = raise_mark(rel, buffer, Min(unix_ms + lease_ms, MARK_MAX_MS),
+						   unwritten_ms);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	return true;
 }
 
+/* The mark is durable, and so may be believed; but see invariant 5. */
+static void
+believe(Relation rel, const Mark *mark, int64 lease_ms)
+{
+	mark_relid = RelationGetRelid(rel);
+	seqid_mark_floor_ms =
+		(int64) pg_atomic_read_u64(&seqid_database_state()->floor_ms);
+
+	if (compat_is_new_in_transaction(rel))
+	{
+		ForceSyncCommit();
+		stop_believing();
+	}
+	else
+	{
+		vouch_for(rel);
+		believed_ms = mark->ms;
+		seqid_mark_free_ms = believed_ms - lease_ms / 2;
+	}
+}
+
 bool
-seqid_look_at_mark(int64 first_ms, int64 last_ms)
+seqid_look_at_mark(int64 unix_ms)
 {
 	Relation	rel;
 	Buffer		buffer;
@@ -318,25 +353,21 @@ seqid_look_at_mark(int64 first_ms, int64 last_ms)
 
 	rel = open_mark_relation();
 	buffer = ReadBuffer(rel, 0);
-	lease_ms = last_ms > wall_clock_read_ms() ? MARK_AHEAD_LEASE_MS : MARK_LEASE_MS;
+	lease_ms = unix_ms > wall_clock_read_ms() ? MARK_AHEAD_LEASE_MS : MARK_LEASE_MS;
 
-	if (settle_mark(rel, buffer, last_ms, lease_ms, &mark))
+	if (settle_mark(rel, buffer, unix_ms, lease_ms, &mark))
 	{
 		/* A crash here must find the mark, or have issued nothing beyond it. */
 		seqid_make_wal_durable(mark.lsn);
-		mark_relid = RelationGetRelid(rel);
-		believed_ms = mark.ms;
-		seqid_mark_free_ms = believed_ms - lease_ms / 2;
-		seqid_mark_floor_ms =
-			(int64) pg_atomic_read_u64(&seqid_database_state()->floor_ms);
+		believe(rel, &mark, lease_ms);
 	}
 	else
-		seqid_mark_free_ms = Min(believed_ms, last_ms + lease_ms / 8);
+		seqid_mark_free_ms = Min(believed_ms, unix_ms + lease_ms / 8);
 
 	ReleaseBuffer(buffer);
 	relation_close(rel, RowExclusiveLock);
 
-	return first_ms > seqid_mark_floor_ms;
+	return unix_ms > seqid_mark_floor_ms;
 }
 
 int64

@@ -22,11 +22,12 @@ extern void seqid_watch_mark(void);
 
 /*
  * Use seqid_mark_covers().  Reads the mark's page; may raise the mark, which
- * writes WAL, flushes it, and waits for a synchronous standby as a commit does.
+ * writes WAL, flushes it, and waits for a synchronous standby.
  * Raises object_not_in_prerequisite_state when the mark is missing,
- * wrong_object_type or data_corrupted when it is not what it should be.
+ * wrong_object_type or data_corrupted when it is not what it should be,
+ * query_canceled when the wait is cancelled.
  */
-extern bool seqid_look_at_mark(int64 first_ms, int64 last_ms);
+extern bool seqid_look_at_mark(int64 unix_ms);
 
 /*
  * The mark of this database, as it stands on its page, and its floor: keys start
@@ -34,17 +35,20 @@ extern bool seqid_look_at_mark(int64 first_ms, int64 last_ms);
  */
 extern int64 seqid_read_mark(int64 *floor_ms);
 
+/* The whole second of the last checkpoint, in milliseconds since 1970. */
+extern int64 seqid_checkpoint_ms(void);
+
 /*
- * To be called after keys were reserved and before they leave: makes sure that
- * the mark covers the times from first_ms to last_ms.  False if these keys must
- * be thrown away and others be reserved, as the floor turned out to be higher.
+ * To be called after keys of the millisecond unix_ms were reserved and before
+ * they leave: makes sure that the mark covers them.  False if these keys must be
+ * thrown away and others be reserved, as the floor turned out to be higher.
  */
 static inline bool
-seqid_mark_covers(int64 first_ms, int64 last_ms)
+seqid_mark_covers(int64 unix_ms)
 {
-	if (likely(last_ms <= seqid_mark_free_ms))
+	if (likely(unix_ms <= seqid_mark_free_ms))
 		return true;
-	return seqid_look_at_mark(first_ms, last_ms);
+	return seqid_look_at_mark(unix_ms);
 }
 
 #endif							/* SEQID_CLOCK_MARK_H */

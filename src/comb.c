@@ -144,7 +144,7 @@ reserve_comb_ticks(int at_most, int *reserved)
 
 	do
 		first = reserve_uncovered(at_most, reserved);
-	while (unlikely(!seqid_mark_covers(comb_tick_ms(first), comb_tick_ms(first))));
+	while (unlikely(!seqid_mark_covers(comb_tick_ms(first))));
 	return first;
 }
 

@@ -29,6 +29,7 @@
 #include "utils/acl.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
+#include "utils/rel.h"
 
 #if PG_VERSION_NUM < 130000 || PG_VERSION_NUM >= 190000
 #error "seqid supports PostgreSQL 13 to 18"
@@ -100,6 +101,34 @@ compat_owns_relation(Oid relid, Oid user)
 #else
 	return pg_class_ownercheck(relid, user);
 #endif
+}
+
+/* The number of the relation's file, within its database and tablespace. */
+static inline uint32
+compat_file_number(Relation rel)
+{
+#if PG_VERSION_NUM >= 160000
+	return rel->rd_locator.relNumber;
+#else
+	return rel->rd_node.relNode;
+#endif
+}
+
+/*
+ * Whether the relation, or the file that it has now, was made by the transaction
+ * that is open.  A parallel worker does not know that.
+ */
+static inline bool
+compat_is_new_in_transaction(Relation rel)
+{
+#if PG_VERSION_NUM >= 160000
+	SubTransactionId file_subid = rel->rd_firstRelfilelocatorSubid;
+#else
+	SubTransactionId file_subid = rel->rd_firstRelfilenodeSubid;
+#endif
+
+	return rel->rd_createSubid != InvalidSubTransactionId ||
+		file_subid != InvalidSubTransactionId;
 }
 
 /* The schema of an extension. */

@@ -115,7 +115,7 @@ seqid_reserve_ticks(const SnowflakeLayout *layout, int shard,
 	{
 		first = seqid_reserve_uncovered(layout, shard, at_least, at_most, reserved);
 		unix_ms = snowflake_tick_ms(layout, first) + layout->epoch_unix_ms;
-	} while (unlikely(!seqid_mark_covers(unix_ms, unix_ms)));
+	} while (unlikely(!seqid_mark_covers(unix_ms)));
 
 	return first;
 }

@@ -17,7 +17,7 @@
  * without a restart, code that has another idea of its fields must not find
  * this one.  Change the number whenever SharedState changes.
  */
-#define SHARED_STATE_NAME "seqid shared state 3"
+#define SHARED_STATE_NAME "seqid shared state 4"
 
 SharedState *seqid_attached_state = NULL;
 DatabaseState *seqid_attached_database = NULL;
@@ -39,6 +39,7 @@ init_database_state(DatabaseState *database)
 	pg_atomic_init_u64(&database->floor_ms, 0);
 	pg_atomic_init_u64(&database->highest_mark_ms, 0);
 	pg_atomic_init_u64(&database->marks_written, 0);
+	pg_atomic_init_u64(&database->durable_file, 0);
 	pg_atomic_init_u32(&database->database, InvalidOid);
 }
 

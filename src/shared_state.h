@@ -53,11 +53,17 @@ typedef struct DatabaseState
 	pg_atomic_uint64 marks_written;
 
 	/*
+	 * The file of the mark whose creation is known to be durable, 0 for none.
+	 * Lock-free; see clock_mark.c.
+	 */
+	pg_atomic_uint64 durable_file;
+
+	/*
 	 * Whose it is, InvalidOid for nobody's yet.  Lock-free; set once, so that
 	 * who has found his place may keep its address.
 	 */
 	pg_atomic_uint32 database;
-	char		padding[SHARED_STATE_LINE_SIZE - 3 * sizeof(uint64) - sizeof(uint32)];
+	char		padding[SHARED_STATE_LINE_SIZE - 4 * sizeof(uint64) - sizeof(uint32)];
 } DatabaseState;
 
 typedef struct SharedState
