@@ -95,31 +95,6 @@ like(slurp_file($dump), qr/setval\('public\.seqid_clock_mark', \d{13}, true\)/, 
 	$node->stop;
 }
 
-# The owner of the database, no superuser, dumps and restores it.
-$origin->safe_psql('postgres', 'CREATE ROLE regress_seqid_owner LOGIN CREATEDB');
-$origin->safe_psql('postgres', 'CREATE DATABASE owned OWNER regress_seqid_owner');
-$origin->safe_psql('postgres', 'CREATE DATABASE owned_copy OWNER regress_seqid_owner');
-my $as_owner = 'user=regress_seqid_owner ';
-$origin->safe_psql('owned', 'CREATE EXTENSION seqid; CREATE TABLE t (id bigint, c uuid)',
-	connstr => $as_owner . $origin->connstr('owned'));
-$origin->safe_psql('owned', $fill, connstr => $as_owner . $origin->connstr('owned'));
-$origin->command_ok(
-	[ 'pg_dump', '--no-owner', '--file', "$dump.owned", '-T', 't', $as_owner . $origin->connstr('owned') ],
-	'owner: dumps');
-# The mark is the superuser's, as it is the server's shards that it holds back;
-# the owner's extension has one of the time when it was created.
-{
-	my ($out, $err);
-	run_log([ 'psql', '-X', '-q', '-f', "$dump.owned", $as_owner . $origin->connstr('owned_copy') ],
-		'>', \$out, '2>', \$err);
-	my @errors = grep { /ERROR/ } split /\n/, $err;
-	is(scalar(@errors), 1, 'owner: restores all but one thing');
-	like($errors[0], qr/permission denied for sequence seqid_clock_mark/, 'owner: which is the mark');
-	like($origin->safe_psql('owned_copy', 'SELECT snowflake_nextval(5)',
-			connstr => $as_owner . $origin->connstr('owned_copy')),
-		qr/^\d+$/, 'owner: ids are issued');
-}
-
 # CREATE DATABASE ... TEMPLATE, in one life and then over a crash.
 $origin->safe_psql('postgres', "CREATE DATABASE template_db");
 $origin->safe_psql('template_db', 'CREATE EXTENSION seqid; CREATE TABLE t (id bigint, c uuid)');

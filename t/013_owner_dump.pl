@@ -1,0 +1,162 @@
+# The owner of a database, no superuser, dumps it and restores it to a clock that
+# is behind: everything is restored, and no id of it comes again.  What he may
+# therefore do to the mark does not lose it.
+#
+# Only pg_dump and pg_restore dump and restore; only a crash loses what was not
+# in the WAL.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use SeqidClock;
+
+my $clock = SeqidClock->new;
+my $node = PostgreSQL::Test::Cluster->new('main');
+my $role = 'regress_seqid_owner';
+my $directory = PostgreSQL::Test::Utils::tempdir;
+
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\ncheckpoint_timeout = 1h");
+$clock->start($node);
+$node->safe_psql('postgres', "CREATE ROLE $role LOGIN");
+
+sub as_owner
+{
+	my ($database) = @_;
+
+	return $node->connstr($database) . " user=$role";
+}
+
+# The outcome of a statement of the owner: what it returns, or its error.
+sub owner
+{
+	my ($database, $sql) = @_;
+	my ($status, $out, $err) = $node->psql($database, "\\set VERBOSITY verbose\n$sql",
+		connstr => as_owner($database));
+
+	return $status == 0 ? $out : $err =~ /ERROR:  (.*)/ ? $1 : $err;
+}
+
+sub create_database
+{
+	my ($name) = @_;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $name OWNER $role");
+	return;
+}
+
+#
+# A database with what an owner may have.
+#
+create_database('origin');
+is(owner('origin', <<'SQL'), '', 'the owner makes a database');
+SET client_min_messages = warning;
+CREATE EXTENSION seqid;
+CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5), item text,
+	made timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED);
+CREATE TABLE lines (id uuid PRIMARY KEY DEFAULT comb_uuid() CHECK (comb_uuid_is_valid(id)),
+	order_id bigint REFERENCES orders);
+CREATE VIEW recent AS SELECT * FROM orders WHERE id >= snowflake_first('2024-01-01');
+INSERT INTO orders (item) SELECT n::text FROM generate_series(1, 5000) n;
+INSERT INTO lines (order_id) SELECT id FROM orders;
+SQL
+
+my $state = "SELECT (SELECT count(*) || ' ' || max(id) FROM orders), (SELECT count(*) || ' ' || max(id::text) FROM lines),
+	(SELECT string_agg(conname, ' ' ORDER BY conname) FROM pg_constraint WHERE conrelid <> 0 AND connamespace = 'public'::regnamespace AND contype <> 'n')";
+my $expected = owner('origin', $state);
+like($expected, qr/^5000 \d+\|5000 [0-9a-f-]+\|lines_id_check lines_order_id_fkey lines_pkey orders_pkey$/,
+	'the owner has rows and constraints');
+
+command_ok([ 'pg_dump', '--file', "$directory/plain", as_owner('origin') ], 'dumps, plain');
+command_ok([ 'pg_dump', '-Fc', '--file', "$directory/custom", as_owner('origin') ], 'dumps, -Fc');
+like(slurp_file("$directory/plain"), qr/setval\('public\.seqid_clock_mark', \d{13}, true\)/,
+	'the dump has the mark');
+
+#
+# Restored to a clock that is behind: where the shards are not known either.
+#
+$node->stop;
+$clock->set('-5s');
+$clock->start($node);
+my @psql = ('psql', '-X', '-q', '-f', "$directory/plain");
+my @restores = (
+	[ 'psql' => @psql, '-v', 'ON_ERROR_STOP=1' ],
+	[ 'psql -1' => @psql, '-v', 'ON_ERROR_STOP=1', '-1' ],
+	[ 'pg_restore' => 'pg_restore', "$directory/custom" ],
+	[ 'pg_restore -e' => 'pg_restore', '-e', "$directory/custom" ],
+	[ 'pg_restore -1' => 'pg_restore', '-1', "$directory/custom" ],
+	[ 'pg_restore --no-owner --no-privileges' => 'pg_restore', '-e', '-O', '-x', "$directory/custom" ]);
+for my $i (0 .. $#restores)
+{
+	my ($what, @command) = @{ $restores[$i] };
+	my $database = "restored_$i";
+
+	create_database($database);
+	command_ok([ @command, '-d', as_owner($database) ], "$what: ends with 0");
+	is(owner($database, $state), $expected, "$what: every row and every constraint is there");
+	like(owner($database, "INSERT INTO orders (item) VALUES ('new') RETURNING id > (SELECT max(id) FROM orders)"),
+		qr/^t$/m, "$what: ids go on above the restored ones");
+	like(owner($database, 'INSERT INTO lines DEFAULT VALUES RETURNING id > ALL (SELECT id FROM lines)'),
+		qr/^t$/m, "$what: combs go on above the restored ones");
+}
+is(owner('restored_0', "ALTER EXTENSION seqid SET SCHEMA public"),
+	'', 'the extension is the owner\'s');
+
+# Others still may not.
+$node->safe_psql('postgres', 'CREATE ROLE regress_seqid_user LOGIN');
+for my $call ("setval('seqid_clock_mark', 1)", "nextval('seqid_clock_mark')")
+{
+	my ($status, $out, $err) = $node->psql('origin', "SELECT $call",
+		connstr => $node->connstr('origin') . ' user=regress_seqid_user');
+	like($err, qr/permission denied for sequence seqid_clock_mark/, "others: $call is refused");
+}
+
+#
+# Whoever may set the mark may call nextval() on it, which moves it and writes no
+# WAL while it finds values fetched.  What the mark said then, it says after a
+# crash.
+#
+sub mark
+{
+	return owner('origin', 'SELECT last_value FROM seqid_clock_mark');
+}
+
+$clock->set('+0s');
+for my $full_page_writes ('on', 'off')
+{
+	my $what = "nextval, full_page_writes = $full_page_writes";
+	my ($mark, $comb);
+
+	$node->append_conf('postgresql.conf', "full_page_writes = $full_page_writes");
+	$node->stop;
+	$clock->start($node);
+
+	# The first COMB since the start writes the page, and nextval() finds that
+	# it need not.
+	$node->safe_psql('postgres', 'CHECKPOINT');
+	owner('origin', 'SELECT comb_uuid()');
+	$mark = mark();
+	is(owner('origin', "SELECT count(nextval('seqid_clock_mark')) FROM generate_series(1, 200000)"),
+		'200000', "$what: the owner may call it");
+	like($comb = owner('origin', 'SELECT comb_uuid()'), qr/^[0-9a-f-]{36}$/, "$what: combs go on");
+	cmp_ok(mark(), '>=', $mark + 200000, "$what: the mark is ahead");
+	$mark = mark();
+
+	$node->kill9;
+	$clock->start($node);
+	cmp_ok(mark(), '>=', $mark, "$what: a crash does not set the mark back");
+	cmp_ok(owner('origin', 'SELECT comb_uuid()'), 'gt', $comb, "$what: combs go on after a crash");
+}
+
+# He stopped his own snowflakes, and nobody else's.
+like(owner('origin', 'SELECT snowflake_nextval(5)'), qr/^55000: /, 'nextval: his ids are far ahead');
+like(owner('restored_0', 'SELECT snowflake_nextval(5)'), qr/^\d+$/, 'nextval: others\' are not');
+
+$node->stop;
+done_testing();
