@@ -116,8 +116,8 @@ snowflake_nextval_configured(PG_FUNCTION_ARGS)
 /*
  * snowflake_nextvals(shard int, count int) returns setof bigint
  *	  count ids in ascending order, none for 0.  Reserved in runs of up to a
- *	  millisecond's worth, as they are fetched.  22023 for a negative count;
- *	  other errors as snowflake_nextval.
+ *	  millisecond's worth, as they are fetched; each run is checked as a call of
+ *	  snowflake_nextval is.  22023 for a negative count; other errors as there.
  */
 PG_FUNCTION_INFO_V1(snowflake_nextvals);
 Datum
@@ -136,6 +136,7 @@ snowflake_nextvals(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("count %d is out of range", count),
 					 errdetail("A count must not be negative.")));
+		/* Also if none is asked for. */
 		check_may_issue(shard);
 
 		funcctx = SRF_FIRSTCALL_INIT();
@@ -154,6 +155,8 @@ snowflake_nextvals(PG_FUNCTION_ARGS)
 		if (run->wanted == 0)
 			SRF_RETURN_DONE(funcctx);
 
+		/* A cursor may be fetched from when the shard is another server's. */
+		check_may_issue(run->shard);
 		run->next_tick = seqid_reserve_ticks(layout, run->shard, 1, run->wanted,
 											 &run->reserved);
 		run->wanted -= run->reserved;
