@@ -7,12 +7,19 @@
  * passed; that alone makes them unique, whatever the clock does.  The clock
  * only decides how far it moves, and for that there are two more invariants:
  *
- * 1. While the clock runs forward, no word is more than one millisecond ahead
- *	  of it, and no tick is handed out before its millisecond has come.
+ * 1. While the clock runs forward, no word is more than SHARD_QUEUE_MS ahead of
+ *	  it, and no tick is handed out before its millisecond has come.
  *
- * 2. When the clock was set back, words are ahead of it and go on from where
- *	  they are, but at the pace of the clock: how far they are ahead does not
- *	  grow.  So a regression that was ridden out once stays within the limit.
+ * 2. When the clock was set back further than that, words go on from where they
+ *	  are, but at the pace of the clock, see pace.h: how far they are ahead does
+ *	  not grow.  So a regression that was ridden out once stays within the limit.
+ *
+ * The first of these makes a queue of the next milliseconds.  Everybody may claim
+ * a place in the next one.  If there were no more than that, who asks for a single
+ * tick among others who take whole milliseconds would have to be the first when
+ * the clock ticks, again and again.  So who has waited through some milliseconds
+ * may claim a place as many ahead: the longer he has waited, the fewer there are
+ * who may as well.
  *
  * What the word forgets with a restart, the durable mark remembers: ticks start
  * above the mark that an earlier life of the server left, and none leaves this
@@ -29,6 +36,9 @@
 #include "miscadmin.h"
 #include "pace.h"
 #include "shard_clock.h"
+
+/* How many milliseconds can be claimed before they come. */
+#define SHARD_QUEUE_MS	8
 
 static void
 check_time_left(const SnowflakeLayout *layout, int64 ms)
@@ -68,12 +78,28 @@ check_regression(int shard, int64 ahead_ms)
 				 errhint("Correct the clock, wait until it has caught up, or raise \"seqid.max_clock_regression\".")));
 }
 
+/* How far ahead of the clock a call may claim its place, going by its patience. */
+static int64
+place_in_queue(const Pace *pace)
+{
+	return Max(1, Min(pace->ticks, SHARD_QUEUE_MS));
+}
+
+/*
+ * Waits for the millisecond of a place in the queue.  If it does not come, the
+ * clock has been set back, or stands still: then the limit decides.  If the wait
+ * ends with an error, the ticks are lost, which is only a gap.
+ */
 static void
-wait_for_tick(const SnowflakeLayout *layout, ShardCounters *counters,
-			  int64 clock_ms)
+wait_in_queue(const SnowflakeLayout *layout, ShardCounters *counters, int shard,
+			  int64 first_ms)
 {
 	pg_atomic_fetch_add_u64(&counters->waits, 1);
-	seqid_wait_for_tick(clock_ms + layout->epoch_unix_ms);
+	if (seqid_wait_until(first_ms + layout->epoch_unix_ms))
+		return;
+
+	pg_atomic_fetch_add_u64(&counters->clock_regressions, 1);
+	check_regression(shard, first_ms - seqid_layout_clock_ms(layout));
 }
 
 int64
@@ -103,19 +129,16 @@ seqid_reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *wo
 
 		check_clock_in_range(layout, clock_ms);
 
-		if (ahead_ms > 1)
+		if (ahead_ms > place_in_queue(&pace) &&
+			!pace_allows(&pace, last_ms, first_ms))
 		{
-			/*
-			 * Leaving the word's millisecond this far ahead of the clock.
-			 * Either a whole millisecond has been claimed ahead already, and
-			 * we are too many; or the clock was set back.
-			 */
-			if (!pace_allows(&pace, last_ms, first_ms))
-			{
-				pg_atomic_fetch_add_u64(&counters->waits, 1);
-				pace_wait(&pace, last_ms, clock_ms + layout->epoch_unix_ms);
-				continue;
-			}
+			pg_atomic_fetch_add_u64(&counters->waits, 1);
+			pace_wait(&pace, last_ms, clock_ms + layout->epoch_unix_ms);
+			continue;
+		}
+
+		if (ahead_ms > SHARD_QUEUE_MS)
+		{
 			if (!behind)
 				pg_atomic_fetch_add_u64(&counters->clock_regressions, 1);
 			behind = true;
@@ -128,14 +151,8 @@ seqid_reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *wo
 		if (!seqid_claim_run(layout, word, &last, first, at_most, reserved))
 			continue;
 
-		/*
-		 * The millisecond after this one, claimed early: this is what lets a
-		 * large block have its turn among many small callers.  It may be used
-		 * when it has come.  If the wait is cancelled, the ticks are lost,
-		 * which is only a gap.
-		 */
-		if (ahead_ms == 1)
-			wait_for_tick(layout, counters, clock_ms);
+		if (ahead_ms > 0 && ahead_ms <= SHARD_QUEUE_MS)
+			wait_in_queue(layout, counters, shard, first_ms);
 		return first;
 	}
 }

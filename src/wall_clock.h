@@ -11,6 +11,7 @@
 
 #define WALL_NS_PER_MS	1000000
 #define WALL_NS_PER_US	1000
+#define WALL_US_PER_MS	1000
 #define WALL_MS_PER_S	1000
 
 typedef struct WallTime
@@ -45,5 +46,13 @@ wall_clock_read_ms(void)
  * so must not be called with a lock held.
  */
 extern void seqid_wait_for_tick(int64 unix_ms);
+
+/*
+ * Sleeps until the clock shows unix_ms, which is to be a few milliseconds ahead.
+ * False if it does not when so much time has really passed, and two milliseconds
+ * more: as it was set back, or stands still; one that was found standing still,
+ * and has not moved since, is not waited for again.  Can be cancelled.
+ */
+extern bool seqid_wait_until(int64 unix_ms);
 
 #endif							/* SEQID_WALL_CLOCK_H */
