@@ -20,6 +20,7 @@ OBJS = \
 	src/intern.o \
 	src/intern_ddl.o \
 	src/mark_page.o \
+	src/mark_repair.o \
 	src/scatter.o \
 	src/seqid.o \
 	src/sequential_uuid.o \

@@ -447,6 +447,85 @@ COMMENT ON FUNCTION seqid_stat() IS
 'whether seqid was preloaded; of this database the durable mark, the floor that keys start above, the time of the last COMB, how often the mark was raised; years left in snowflake ids';
 
 --
+-- Repair
+--
+
+CREATE FUNCTION seqid_rewrite_mark(mark regclass)
+RETURNS timestamptz
+AS 'MODULE_PATHNAME', 'seqid_rewrite_mark'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION seqid_rewrite_mark(regclass) IS
+'part of seqid_repair_mark(), which is to be called';
+
+-- Nothing is lowered, and what depends on the extension is left as it is.  A
+-- sequence that was only renamed or moved is brought back.
+CREATE FUNCTION seqid_repair_mark()
+RETURNS timestamptz
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	extension oid;
+	schema name;
+	owner name;
+	found_oid oid;
+	found_schema name;
+	found_name name;
+	repaired timestamptz;
+BEGIN
+	IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+		RAISE insufficient_privilege USING
+			MESSAGE = 'must be superuser to repair the clock mark';
+	END IF;
+
+	SELECT e.oid, n.nspname, pg_get_userbyid(e.extowner) INTO extension, schema, owner
+	  FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+	 WHERE e.extname = 'seqid';
+	SELECT c.oid, n.nspname, c.relname INTO found_oid, found_schema, found_name
+	  FROM pg_depend d JOIN pg_class c ON c.oid = d.objid
+	  JOIN pg_namespace n ON n.oid = c.relnamespace
+	 WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_extension'::regclass
+	   AND d.refobjid = extension AND d.deptype = 'e' AND c.relkind = 'S';
+
+	-- What has the name, if anything, must be it.
+	IF to_regclass(format('%I.seqid_clock_mark', schema)) <> coalesce(found_oid, 0) THEN
+		RAISE wrong_object_type USING
+			MESSAGE = format('"%s.seqid_clock_mark" is not the clock mark', schema),
+			HINT = 'Rename it, and try again.';
+	END IF;
+
+	IF found_oid IS NULL THEN
+		EXECUTE format('CREATE SEQUENCE %I.seqid_clock_mark
+			AS bigint MINVALUE 0 START WITH 0 NO CYCLE', schema);
+		EXECUTE format('COMMENT ON SEQUENCE %I.seqid_clock_mark IS %L', schema,
+			'milliseconds since 1970 that no key issued in this database tells a time beyond; not to be changed');
+		EXECUTE format('GRANT SELECT ON SEQUENCE %I.seqid_clock_mark TO PUBLIC', schema);
+		EXECUTE format('GRANT UPDATE ON SEQUENCE %I.seqid_clock_mark TO %I', schema, owner);
+		EXECUTE format('ALTER EXTENSION seqid ADD SEQUENCE %I.seqid_clock_mark', schema);
+		found_oid := format('%I.seqid_clock_mark', schema)::regclass;
+		-- pg_extension_config_dump() is for the scripts of extensions only.
+		UPDATE pg_extension
+		   SET extconfig = array_append(extconfig, found_oid),
+		       extcondition = array_append(extcondition, '')
+		 WHERE oid = extension;
+	ELSE
+		IF found_schema <> schema THEN
+			EXECUTE format('ALTER SEQUENCE %I.%I SET SCHEMA %I', found_schema, found_name, schema);
+		END IF;
+		IF found_name <> 'seqid_clock_mark' THEN
+			EXECUTE format('ALTER SEQUENCE %I.%I RENAME TO seqid_clock_mark', schema, found_name);
+		END IF;
+	END IF;
+
+	EXECUTE format('SELECT %I.seqid_rewrite_mark($1)', schema)
+	   INTO repaired USING found_oid::regclass;
+	RETURN repaired;
+END
+$$;
+COMMENT ON FUNCTION seqid_repair_mark() IS
+'make a missing or damaged clock mark anew, at the highest time that is known, and return it; for superusers';
+
+--
 -- The first key raises the mark above all that this server issued so far, also
 -- before the extension was dropped and created again.
 --

@@ -155,7 +155,7 @@ comb_uuid_validate(PG_FUNCTION_ARGS)
 				 errmsg("uuid %s is from the future",
 						DatumGetCString(DirectFunctionCall1(uuid_out,
 															UUIDPGetDatum(uuid)))),
-				 errdetail("Its time is %lld ms ahead of the clock, and at most %d ms are allowed.",
+				 errdetail("Its time is %lld ms ahead of the clock, and at most %.0f ms are allowed.",
 						   (long long) ahead_ms,
 						   seqid_max_clock_regression_ms)));
 	PG_RETURN_UUID_P(uuid);

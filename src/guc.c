@@ -7,14 +7,15 @@
  */
 #include "postgres.h"
 
-#include <limits.h>
-
 #include "compat.h"
 #include "guc.h"
 #include "snowflake_layout.h"
 
+/* A hundred years. */
+#define MAX_CLOCK_REGRESSION_MS	(100.0 * 365 * 24 * 60 * 60 * 1000)
+
 int			seqid_shard_id = -1;
-int			seqid_max_clock_regression_ms = 10000;
+double		seqid_max_clock_regression_ms = 10000;
 char	   *seqid_allowed_shards = NULL;
 const ShardSet *seqid_allowed_shard_set = NULL;
 
@@ -132,18 +133,19 @@ seqid_define_settings(void)
 
 	/*
 	 * Large enough for a clock that is corrected by hand or by a restarted
-	 * time daemon; small enough that ids still tell when they were made.
+	 * time daemon; small enough that ids still tell when they were made.  A
+	 * real number, as milliseconds in an integer end after 24 days.
 	 */
-	DefineCustomIntVariable("seqid.max_clock_regression",
-							"Sets how far a new id may be ahead of a clock that was set back.",
-							NULL,
-							&seqid_max_clock_regression_ms,
-							10000,
-							0,
-							INT_MAX,
-							PGC_SUSET,
-							GUC_UNIT_MS,
-							NULL,
-							NULL,
-							NULL);
+	DefineCustomRealVariable("seqid.max_clock_regression",
+							 "Sets how far a new id may be ahead of a clock that was set back.",
+							 NULL,
+							 &seqid_max_clock_regression_ms,
+							 10000,
+							 0,
+							 MAX_CLOCK_REGRESSION_MS,
+							 PGC_SUSET,
+							 GUC_UNIT_MS,
+							 NULL,
+							 NULL,
+							 NULL);
 }

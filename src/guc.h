@@ -11,7 +11,7 @@
 extern int	seqid_shard_id;
 
 /* How far a snowflake may be ahead of the clock, in milliseconds. */
-extern int	seqid_max_clock_regression_ms;
+extern double seqid_max_clock_regression_ms;
 
 /* The list of shards that this server may issue, as text and as a set. */
 extern char *seqid_allowed_shards;

@@ -73,7 +73,7 @@ check_regression(int shard, int64 ahead_ms)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("clock is %lld ms behind the next id of shard %d",
 						(long long) ahead_ms, shard),
-				 errdetail("An id may be at most %d ms ahead of the clock.",
+				 errdetail("An id may be at most %.0f ms ahead of the clock.",
 						   seqid_max_clock_regression_ms),
 				 errhint("Correct the clock, wait until it has caught up, or raise \"seqid.max_clock_regression\".")));
 }
