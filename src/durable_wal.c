@@ -28,12 +28,6 @@
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 
-/* What a wait has told by its warning. */
-typedef struct WaitOutcome
-{
-	bool		cancelled;
-} WaitOutcome;
-
 /* Whether a synchronous standby has flushed it, or none is named. */
 static bool
 is_replicated(XLogRecPtr lsn)
@@ -72,13 +66,13 @@ set_for_now(const char *name, const char *value)
  * not replicated.
  */
 static void
-note_warning(void *arg)
+note_cancel(void *cancelled)
 {
-	((WaitOutcome *) arg)->cancelled = true;
+	*(bool *) cancelled = true;
 	errdetail("The clock mark might not have been replicated to the standby, so no key is issued.");
 }
 
-/* Whether a warning of the wait will be made, and so seen by note_warning(). */
+/* Whether a warning of the wait will be made, and so seen by note_cancel(). */
 static bool
 warnings_are_made(void)
 {
@@ -90,23 +84,26 @@ warnings_are_made(void)
 static bool
 wait_for_standby(XLogRecPtr lsn)
 {
-	WaitOutcome outcome = {false};
+	bool		cancelled = false;
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
-		.callback = note_warning,
-		.arg = &outcome
+		.callback = note_cancel,
+		.arg = &cancelled
 	};
 	int			nest_level = NewGUCNestLevel();
 
 	/*
-	 * By the setting, as its assign hook sets what the wait looks at.  Flushed
-	 * by the standby is enough: it replays that before it is promoted.
+	 * By the setting, as its assign hook sets what the wait looks at.
+	 * Flushed by the standby is enough: it replays that before it is
+	 * promoted.
 	 */
 	set_for_now("synchronous_commit", "on");
 	if (client_min_messages > WARNING)
 		set_for_now("client_min_messages", "warning");
+
+	/* If nobody would be told, it may have been cancelled. */
 	if (!warnings_are_made())
-		outcome.cancelled = true;
+		cancelled = true;
 
 	/* The wait is that of a commit, which expects to be held. */
 	error_context_stack = &callback;
@@ -117,7 +114,7 @@ wait_for_standby(XLogRecPtr lsn)
 
 	AtEOXact_GUC(true, nest_level);
 
-	return !outcome.cancelled || is_replicated(lsn);
+	return !cancelled || is_replicated(lsn);
 }
 
 void

@@ -109,7 +109,10 @@ seqid_rewrite_mark(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("seqid_repair_mark()");
 	PreventCommandDuringRecovery("seqid_repair_mark()");
 
-	/* Against drawing keys, which may wait for a synchronous standby meanwhile. */
+	/*
+	 * Against drawing keys, which may wait for a synchronous standby
+	 * meanwhile.
+	 */
 	rel = relation_open(PG_GETARG_OID(0), ShareRowExclusiveLock);
 	if (!seqid_is_mark_relation(rel))
 		ereport(ERROR,

@@ -22,7 +22,8 @@
 /* What one call has seen; to be set to PACE_START. */
 typedef struct Pace
 {
-	int64		seen_ms;		/* the word's millisecond, before the clock ticked */
+	int64		seen_ms;		/* the word's millisecond, before the clock
+								 * ticked */
 	int			ticks;			/* that this call has waited for */
 } Pace;
 

@@ -41,8 +41,8 @@ typedef struct DatabaseState
 	char		comb_padding[SHARED_STATE_LINE_SIZE - sizeof(pg_atomic_uint64)];
 
 	/*
-	 * The highest mark that an earlier life of the server left in the database,
-	 * in milliseconds since 1970.  Lock-free; only ever increases.
+	 * The highest mark that an earlier life of the server left in the
+	 * database, in milliseconds since 1970.  Lock-free; only ever increases.
 	 */
 	pg_atomic_uint64 floor_ms;
 
@@ -87,8 +87,8 @@ typedef struct SharedState
 
 	/*
 	 * Find that of this database with seqid_database_state().  The last one
-	 * serves all databases that found no place: what is kept there is the highest
-	 * of them, so they can hold each other back, and nothing worse.
+	 * serves all databases that found no place: what is kept there is the
+	 * highest of them, so they can hold each other back, and nothing worse.
 	 */
 	DatabaseState databases[SHARED_STATE_DATABASES + 1];
 } SharedState;
