@@ -19,18 +19,20 @@ OBJS = \
 	src/guc.o \
 	src/intern.o \
 	src/intern_ddl.o \
+	src/jump_hash.o \
+	src/key_run.o \
 	src/mark_page.o \
 	src/mark_repair.o \
 	src/scatter.o \
 	src/seqid.o \
 	src/sequential_uuid.o \
 	src/shard_clock.o \
-	src/shard_id.o \
 	src/shard_list.o \
 	src/shared_state.o \
 	src/snowflake.o \
 	src/snowflake_codec.o \
 	src/stats.o \
+	src/tenant_key.o \
 	src/textcodec.o \
 	src/wall_clock.o
 
@@ -39,7 +41,7 @@ DATA = seqid--1.0.sql
 PGFILEDESC = "seqid - primary keys"
 
 REGRESS = install snowflake snowflake_codec comb comb_codec sequential_uuid \
-	scatter intern shard_id bitpack jump_hash textcodec extremes privileges parallel \
+	scatter intern tenant_key bitpack jump_hash textcodec extremes privileges parallel \
 	relocation fragmentation
 REGRESS_OPTS = --temp-instance=./tmp_check
 

@@ -39,11 +39,11 @@ LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_nextval() IS
 'next snowflake id of the shard in seqid.shard_id';
 
-CREATE FUNCTION snowflake_nextvals(shard int, count int)
+CREATE FUNCTION snowflake_nextvals(shard int, count bigint)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'snowflake_nextvals'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_nextvals(int, int) IS
+COMMENT ON FUNCTION snowflake_nextvals(int, bigint) IS
 'next count snowflake ids of a shard, in ascending order';
 
 CREATE FUNCTION snowflake_nextblock(shard int, count int)
@@ -122,11 +122,11 @@ LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid() IS
 'next COMB, a UUID of version 7 greater than all drawn before in this database';
 
-CREATE FUNCTION comb_uuids(count int)
+CREATE FUNCTION comb_uuids(count bigint)
 RETURNS SETOF uuid
 AS 'MODULE_PATHNAME', 'comb_uuids'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION comb_uuids(int) IS
+COMMENT ON FUNCTION comb_uuids(bigint) IS
 'next count COMBs, in ascending order';
 
 CREATE FUNCTION comb_uuid_at(created_at timestamptz)
@@ -303,37 +303,37 @@ COMMENT ON FUNCTION intern_drop(regclass) IS
 'drop a dictionary and its sequence';
 
 --
--- Packed ids: client (22 bits) | entity (40 bits), or any other layout
+-- Packed ids: tenant (22 bits) | entity (40 bits), or any other layout
 --
 
-CREATE FUNCTION shard_id_pack(client_id bigint, entity_id bigint)
+CREATE FUNCTION tenant_key_pack(tenant_id bigint, entity_id bigint)
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'shard_id_pack'
+AS 'MODULE_PATHNAME', 'tenant_key_pack'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION shard_id_pack(bigint, bigint) IS
-'id of a client (below 2^22) and an entity (below 2^40)';
+COMMENT ON FUNCTION tenant_key_pack(bigint, bigint) IS
+'key of a tenant (below 2^22) and one of his entities (below 2^40)';
 
-CREATE FUNCTION shard_id_client(id bigint)
+CREATE FUNCTION tenant_key_tenant(id bigint)
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'shard_id_client'
+AS 'MODULE_PATHNAME', 'tenant_key_tenant'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION shard_id_client(bigint) IS
-'client of a packed id';
+COMMENT ON FUNCTION tenant_key_tenant(bigint) IS
+'tenant of a tenant key';
 
-CREATE FUNCTION shard_id_entity(id bigint)
+CREATE FUNCTION tenant_key_entity(id bigint)
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'shard_id_entity'
+AS 'MODULE_PATHNAME', 'tenant_key_entity'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION shard_id_entity(bigint) IS
-'entity of a packed id';
+COMMENT ON FUNCTION tenant_key_entity(bigint) IS
+'entity of a tenant key';
 
 -- Unsafe, as nextval() is.
-CREATE FUNCTION shard_id_nextval(client_id bigint, entities regclass)
+CREATE FUNCTION tenant_key_nextval(tenant_id bigint, entities regclass)
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'shard_id_nextval'
+AS 'MODULE_PATHNAME', 'tenant_key_nextval'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION shard_id_nextval(bigint, regclass) IS
-'packed id of a client and the next value of a sequence';
+COMMENT ON FUNCTION tenant_key_nextval(bigint, regclass) IS
+'tenant key of a tenant and the next value of a sequence';
 
 CREATE FUNCTION bits_pack(widths int[], fields bigint[])
 RETURNS bigint
@@ -357,28 +357,28 @@ COMMENT ON FUNCTION bits_text(int[], bigint) IS
 'binary picture of an id, with a bar between fields';
 
 --
--- Hashing to shards
+-- Hashing to shards.  One name a type: drivers differ in the types they send.
 --
 
 CREATE FUNCTION jump_hash(key bigint, buckets int)
 RETURNS int
-AS 'MODULE_PATHNAME', 'jump_hash_bigint'
+AS 'MODULE_PATHNAME', 'jump_hash'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION jump_hash(bigint, int) IS
 'bucket of a key, 0 to buckets - 1, by consistent hashing (Lamping and Veach)';
 
-CREATE FUNCTION jump_hash(key text, buckets int)
+CREATE FUNCTION jump_hash_text(key text, buckets int)
 RETURNS int
 AS 'MODULE_PATHNAME', 'jump_hash_text'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION jump_hash(text, int) IS
+COMMENT ON FUNCTION jump_hash_text(text, int) IS
 'bucket of a key, 0 to buckets - 1, by consistent hashing (Lamping and Veach)';
 
-CREATE FUNCTION jump_hash(key uuid, buckets int)
+CREATE FUNCTION jump_hash_uuid(key uuid, buckets int)
 RETURNS int
 AS 'MODULE_PATHNAME', 'jump_hash_uuid'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION jump_hash(uuid, int) IS
+COMMENT ON FUNCTION jump_hash_uuid(uuid, int) IS
 'bucket of a key, 0 to buckets - 1, by consistent hashing (Lamping and Veach)';
 
 --

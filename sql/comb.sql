@@ -42,12 +42,13 @@ SELECT count(*) AS ids, count(DISTINCT id) AS different, bool_and(id > previous)
           FROM comb_uuids(50000) WITH ORDINALITY AS v(id, n)) compared;
 SELECT count(*) FROM comb_uuids(0);
 SELECT count(*) FROM comb_uuids(257);
+SELECT count(*) FROM comb_uuids((SELECT count(*) FROM generate_series(1, 100)));
 SELECT count(*) FROM (SELECT comb_uuids(2147483647) LIMIT 3) v;
 SELECT error_of('SELECT comb_uuids(-1)');
 \set VERBOSITY sqlstate
 SET statement_timeout = '50ms';
 SELECT count(*) FROM comb_uuids(100000000);
-SELECT count(id) FROM (SELECT comb_uuids(2147483647) AS id) v;
+SELECT count(id) FROM (SELECT comb_uuids(9223372036854775807) AS id) v;
 RESET statement_timeout;
 \set VERBOSITY default
 -- later calls continue after earlier ones

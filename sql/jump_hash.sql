@@ -15,25 +15,25 @@ SELECT n, count(*) FILTER (WHERE a <> b AND b <> n) AS moved_elsewhere,
  GROUP BY n ORDER BY n;
 -- every bucket is used, evenly (seven standard deviations)
 SELECT kind, count(*) AS buckets, min(c) > 10000 / 10.0 - 7 * sqrt(1000.0) AND max(c) < 10000 / 10.0 + 7 * sqrt(1000.0) AS even
-  FROM (SELECT 'text' AS kind, jump_hash('user ' || k, 10) AS bucket, count(*) AS c
+  FROM (SELECT 'text' AS kind, jump_hash_text('user ' || k, 10) AS bucket, count(*) AS c
           FROM generate_series(1, 10000) k GROUP BY 2
          UNION ALL
-        SELECT 'uuid', jump_hash(md5(k::text)::uuid, 10), count(*)
+        SELECT 'uuid', jump_hash_uuid(md5(k::text)::uuid, 10), count(*)
           FROM generate_series(1, 10000) k GROUP BY 2) v
  GROUP BY kind ORDER BY kind;
 -- text and uuid are hashed by their bytes
-SELECT count(*) AS tried, count(*) FILTER (WHERE jump_hash('k' || k, 1000) = jump_hash(hashtextextended('k' || k, 0), 1000)) AS text,
-       count(*) FILTER (WHERE jump_hash(md5(k::text)::uuid, 1000) = jump_hash(uuid_hash_extended(md5(k::text)::uuid, 0), 1000)) AS uuid
+SELECT count(*) AS tried, count(*) FILTER (WHERE jump_hash_text('k' || k, 1000) = jump_hash(hashtextextended('k' || k, 0), 1000)) AS text,
+       count(*) FILTER (WHERE jump_hash_uuid(md5(k::text)::uuid, 1000) = jump_hash(uuid_hash_extended(md5(k::text)::uuid, 0), 1000)) AS uuid
   FROM generate_series(1, 10000) k;
-SELECT jump_hash('', 100) = jump_hash(''::text COLLATE "C", 100) AS empty,
-       jump_hash('é' COLLATE "C", 100) = jump_hash('é', 100) AS collation;
+SELECT jump_hash_text('', 100) = jump_hash_text(''::text COLLATE "C", 100) AS empty,
+       jump_hash_text('é' COLLATE "C", 100) = jump_hash_text('é', 100) AS collation;
 -- the largest numbers
 SELECT jump_hash(-1, 2147483647) BETWEEN 0 AND 2147483646 AS a,
        jump_hash(-9223372036854775808, 2147483647) BETWEEN 0 AND 2147483646 AS b,
        jump_hash(9223372036854775807, 2147483647) BETWEEN 0 AND 2147483646 AS c;
 
 SELECT error_of('SELECT jump_hash(1, 0)');
-SELECT error_of($$SELECT jump_hash('a'::text, -1)$$);
-SELECT error_of($$SELECT jump_hash('00000000-0000-0000-0000-000000000000'::uuid, -2147483648)$$);
-SELECT jump_hash(NULL::bigint, 1) IS NULL AS b, jump_hash(NULL::text, 1) IS NULL AS t,
-       jump_hash(NULL::uuid, 1) IS NULL AS u, jump_hash(1, NULL) IS NULL AS n;
+SELECT error_of($$SELECT jump_hash_text('a', -1)$$);
+SELECT error_of($$SELECT jump_hash_uuid('00000000-0000-0000-0000-000000000000', -2147483648)$$);
+SELECT jump_hash(NULL, 1) IS NULL AS b, jump_hash_text(NULL, 1) IS NULL AS t,
+       jump_hash_uuid(NULL, 1) IS NULL AS u, jump_hash(1, NULL) IS NULL AS n;

@@ -85,6 +85,7 @@ SELECT count(*) FROM snowflake_nextvals(11, 0);
 SELECT count(*) FROM snowflake_nextvals(11, 1);
 SELECT count(*) FROM snowflake_nextvals(11, 4096);
 SELECT count(*) FROM snowflake_nextvals(11, 4097);
+SELECT count(*) FROM snowflake_nextvals(11, (SELECT count(*) FROM generate_series(1, 100)));
 -- in the select list it stops with the query, and the session got the last
 -- that was returned
 SELECT max(id) AS last_returned, count(*) AS returned
@@ -97,7 +98,7 @@ SELECT error_of('SELECT snowflake_nextvals(1024, 1)');
 \set VERBOSITY sqlstate
 SET statement_timeout = '50ms';
 SELECT count(*) FROM snowflake_nextvals(11, 10000000);
-SELECT sum(id) FROM (SELECT snowflake_nextvals(11, 2147483647) AS id) v;
+SELECT sum(id) FROM (SELECT snowflake_nextvals(11, 9223372036854775807) AS id) v;
 SELECT count(snowflake_nextval(11)) FROM generate_series(1, 100000000);
 SELECT count(snowflake_nextblock(11, 4096)) FROM generate_series(1, 100000000);
 RESET statement_timeout;

@@ -25,8 +25,7 @@
 #include "comb_layout.h"
 #include "entropy.h"
 #include "fmgr.h"
-#include "funcapi.h"
-#include "miscadmin.h"
+#include "key_run.h"
 #include "pace.h"
 #include "port/atomics.h"
 #include "shared_state.h"
@@ -38,15 +37,6 @@
  * while other backends already draw later ones, so this must not be long: 16 us.
  */
 #define COMB_RUN_TICKS 256
-
-/* What is left of the COMBs that a call of comb_uuids() asked for. */
-typedef struct CombRun
-{
-	int			wanted;			/* not yet reserved */
-	int			run_size;		/* to be reserved next */
-	int			reserved;		/* reserved, but not yet returned */
-	int64		next_tick;		/* the first of these */
-} CombRun;
 
 /* Before 1970 there are no ticks; the clock then counts as 0. */
 static inline int64
@@ -171,8 +161,26 @@ comb_uuid(PG_FUNCTION_ARGS)
 	PG_RETURN_UUID_P(comb_at_tick(reserve_comb_ticks(1, &reserved)));
 }
 
+static int64
+reserve_run(int shard pg_attribute_unused(), int at_most, int *reserved)
+{
+	return reserve_comb_ticks(at_most, reserved);
+}
+
+static Datum
+key_of_run(int shard pg_attribute_unused(), int64 tick)
+{
+	return UUIDPGetDatum(comb_at_tick(tick));
+}
+
+static const KeyRunKind comb_run = {
+	.reserve = reserve_run,
+	.key = key_of_run,
+	.max_run_size = COMB_RUN_TICKS
+};
+
 /*
- * comb_uuids(count int) returns setof uuid
+ * comb_uuids(count bigint) returns setof uuid
  *	  The next count COMBs in ascending order, none for 0.  22023 for a
  *	  negative count.
  */
@@ -180,48 +188,6 @@ PG_FUNCTION_INFO_V1(comb_uuids);
 Datum
 comb_uuids(PG_FUNCTION_ARGS)
 {
-	FuncCallContext *funcctx;
-	CombRun    *run;
-
-	if (SRF_IS_FIRSTCALL())
-	{
-		int32		count = PG_GETARG_INT32(0);
-
-		if (count < 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("count %d is out of range", count),
-					 errdetail("A count must not be negative.")));
-
-		funcctx = SRF_FIRSTCALL_INIT();
-		run = MemoryContextAllocZero(funcctx->multi_call_memory_ctx,
-									 sizeof(CombRun));
-		run->wanted = count;
-		run->run_size = 1;
-		funcctx->user_fctx = run;
-	}
-
-	funcctx = SRF_PERCALL_SETUP();
-	run = funcctx->user_fctx;
-
-	if (run->reserved == 0)
-	{
-		if (run->wanted == 0)
-			SRF_RETURN_DONE(funcctx);
-
-		CHECK_FOR_INTERRUPTS();
-		run->next_tick = reserve_comb_ticks(Min(run->wanted, run->run_size),
-											&run->reserved);
-		run->wanted -= run->reserved;
-
-		/*
-		 * Doubling keeps what is reserved in proportion to what is fetched.
-		 * Otherwise a caller who asks for many and fetches one, over and
-		 * over, would use up the milliseconds that others need.
-		 */
-		run->run_size = Min(run->run_size * 2, COMB_RUN_TICKS);
-	}
-
-	run->reserved--;
-	SRF_RETURN_NEXT(funcctx, UUIDPGetDatum(comb_at_tick(run->next_tick++)));
+	return seqid_next_of_run(fcinfo, &comb_run, 0,
+							 seqid_checked_count(PG_GETARG_INT64(0)));
 }

@@ -12,6 +12,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "guc.h"
+#include "key_run.h"
 #include "miscadmin.h"
 #include "shard_clock.h"
 #include "snowflake_codec.h"
@@ -21,15 +22,6 @@ static const SnowflakeLayout *const layout = &snowflake_64;
 
 /* The id this session got last, -1 before the first. */
 static int64 session_last_id = -1;
-
-/* What is left of the ids that a call of snowflake_nextvals() asked for. */
-typedef struct IdRun
-{
-	int			shard;
-	int			wanted;			/* not yet reserved */
-	int			reserved;		/* reserved, but not yet returned */
-	int64		next_tick;		/* the first of these */
-} IdRun;
 
 /*
  * A standby does not know which ids its primary issues meanwhile.  A
@@ -113,8 +105,29 @@ snowflake_nextval_configured(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(next_id(seqid_shard_id));
 }
 
+/* A cursor may be fetched from when the shard has become another server's. */
+static int64
+reserve_run(int shard, int at_most, int *reserved)
+{
+	check_may_issue(shard);
+	return seqid_reserve_ticks(layout, shard, 1, at_most, reserved);
+}
+
+static Datum
+key_of_run(int shard, int64 tick)
+{
+	return Int64GetDatum(issue_id(tick, shard));
+}
+
+/* A run ends with its millisecond, which no layout has more ids for. */
+static const KeyRunKind snowflake_run = {
+	.reserve = reserve_run,
+	.key = key_of_run,
+	.max_run_size = 1 << 16
+};
+
 /*
- * snowflake_nextvals(shard int, count int) returns setof bigint
+ * snowflake_nextvals(shard int, count bigint) returns setof bigint
  *	  count ids in ascending order, none for 0.  Reserved in runs of up to a
  *	  millisecond's worth, as they are fetched; each run is checked as a call of
  *	  snowflake_nextval is.  22023 for a negative count; other errors as there.
@@ -123,49 +136,13 @@ PG_FUNCTION_INFO_V1(snowflake_nextvals);
 Datum
 snowflake_nextvals(PG_FUNCTION_ARGS)
 {
-	FuncCallContext *funcctx;
-	IdRun	   *run;
+	int32		shard = PG_GETARG_INT32(0);
+	int64		count = seqid_checked_count(PG_GETARG_INT64(1));
 
+	/* Also if none is asked for. */
 	if (SRF_IS_FIRSTCALL())
-	{
-		int32		shard = PG_GETARG_INT32(0);
-		int32		count = PG_GETARG_INT32(1);
-
-		if (count < 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("count %d is out of range", count),
-					 errdetail("A count must not be negative.")));
-		/* Also if none is asked for. */
 		check_may_issue(shard);
-
-		funcctx = SRF_FIRSTCALL_INIT();
-		run = MemoryContextAllocZero(funcctx->multi_call_memory_ctx,
-									 sizeof(IdRun));
-		run->shard = shard;
-		run->wanted = count;
-		funcctx->user_fctx = run;
-	}
-
-	funcctx = SRF_PERCALL_SETUP();
-	run = funcctx->user_fctx;
-
-	if (run->reserved == 0)
-	{
-		if (run->wanted == 0)
-			SRF_RETURN_DONE(funcctx);
-
-		/* A cursor may be fetched from when the shard is another server's. */
-		check_may_issue(run->shard);
-		run->next_tick = seqid_reserve_ticks(layout, run->shard, 1, run->wanted,
-											 &run->reserved);
-		run->wanted -= run->reserved;
-		CHECK_FOR_INTERRUPTS();
-	}
-
-	run->reserved--;
-	SRF_RETURN_NEXT(funcctx, Int64GetDatum(issue_id(run->next_tick++,
-													run->shard)));
+	return seqid_next_of_run(fcinfo, &snowflake_run, shard, count);
 }
 
 /*

@@ -1,0 +1,90 @@
+/*
+ * tenant_key.c
+ *	  Keys that hold a tenant and one of his entities.
+ *
+ *	 0 0 | tenant (22) | entity (40)
+ */
+#include "postgres.h"
+
+#include "commands/sequence.h"
+#include "fmgr.h"
+
+#define TENANT_KEY_TENANT_BITS	22
+#define TENANT_KEY_ENTITY_BITS	40
+#define TENANT_KEY_MAX_TENANT		((INT64CONST(1) << TENANT_KEY_TENANT_BITS) - 1)
+#define TENANT_KEY_MAX_ENTITY		((INT64CONST(1) << TENANT_KEY_ENTITY_BITS) - 1)
+#define TENANT_KEY_MAX \
+	((INT64CONST(1) << (TENANT_KEY_TENANT_BITS + TENANT_KEY_ENTITY_BITS)) - 1)
+
+static int64
+checked_part(int64 value, int64 max, const char *part)
+{
+	if (value < 0 || value > max)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("%s %lld is out of range", part, (long long) value),
+				 errdetail("The %s must be between 0 and %lld.", part, (long long) max)));
+	return value;
+}
+
+static int64
+pack(int64 tenant, int64 entity)
+{
+	return tenant << TENANT_KEY_ENTITY_BITS |
+		checked_part(entity, TENANT_KEY_MAX_ENTITY, "entity id");
+}
+
+/*
+ * tenant_key_pack(tenant_id bigint, entity_id bigint) returns bigint
+ *	  Both in one key.  22003 unless tenant_id is below 2^22 and entity_id below
+ *	  2^40, and neither negative.
+ */
+PG_FUNCTION_INFO_V1(tenant_key_pack);
+Datum
+tenant_key_pack(PG_FUNCTION_ARGS)
+{
+	int64		tenant = checked_part(PG_GETARG_INT64(0), TENANT_KEY_MAX_TENANT, "tenant id");
+
+	PG_RETURN_INT64(pack(tenant, PG_GETARG_INT64(1)));
+}
+
+/*
+ * tenant_key_tenant(id bigint) returns bigint
+ *	  The tenant of a key.  22003 unless id is from 0 to 2^62 - 1.
+ */
+PG_FUNCTION_INFO_V1(tenant_key_tenant);
+Datum
+tenant_key_tenant(PG_FUNCTION_ARGS)
+{
+	int64		id = checked_part(PG_GETARG_INT64(0), TENANT_KEY_MAX, "tenant key");
+
+	PG_RETURN_INT64(id >> TENANT_KEY_ENTITY_BITS);
+}
+
+/*
+ * tenant_key_entity(id bigint) returns bigint
+ *	  The entity of a key.  22003 unless id is from 0 to 2^62 - 1.
+ */
+PG_FUNCTION_INFO_V1(tenant_key_entity);
+Datum
+tenant_key_entity(PG_FUNCTION_ARGS)
+{
+	int64		id = checked_part(PG_GETARG_INT64(0), TENANT_KEY_MAX, "tenant key");
+
+	PG_RETURN_INT64(id & TENANT_KEY_MAX_ENTITY);
+}
+
+/*
+ * tenant_key_nextval(tenant_id bigint, entities regclass) returns bigint
+ *	  The tenant with the next value of a sequence.  22003 if one of them does
+ *	  not fit; errors of nextval.
+ */
+PG_FUNCTION_INFO_V1(tenant_key_nextval);
+Datum
+tenant_key_nextval(PG_FUNCTION_ARGS)
+{
+	/* Checked first: a bad call takes no value from the sequence. */
+	int64		tenant = checked_part(PG_GETARG_INT64(0), TENANT_KEY_MAX_TENANT, "tenant id");
+
+	PG_RETURN_INT64(pack(tenant, nextval_internal(PG_GETARG_OID(1), true)));
+}
