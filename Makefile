@@ -11,6 +11,7 @@ OBJS = \
 	src/bitpack.o \
 	src/clock_mark.o \
 	src/comb.o \
+	src/comb_check.o \
 	src/comb_codec.o \
 	src/dictionary.o \
 	src/dictionary_shape.o \
@@ -23,6 +24,7 @@ OBJS = \
 	src/key_run.o \
 	src/mark_page.o \
 	src/mark_repair.o \
+	src/pg_epoch.o \
 	src/scatter.o \
 	src/seqid.o \
 	src/sequential_uuid.o \

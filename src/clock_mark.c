@@ -340,7 +340,7 @@ believe(Relation rel, const Mark *mark, int64 lease_ms)
 }
 
 bool
-seqid_look_at_mark(int64 unix_ms)
+seqid_advance_mark(int64 unix_ms)
 {
 	Relation	rel;
 	Buffer		buffer;

@@ -21,13 +21,13 @@ extern int64 seqid_mark_floor_ms;
 extern void seqid_watch_mark(void);
 
 /*
- * Use seqid_mark_covers().  Reads the mark's page; may raise the mark, which
+ * Use seqid_cover_with_mark().  Reads the mark's page; may raise the mark, which
  * writes WAL, flushes it, and waits for a synchronous standby.
  * Raises object_not_in_prerequisite_state when the mark is missing,
  * wrong_object_type or data_corrupted when it is not what it should be,
  * query_canceled when the wait is cancelled.
  */
-extern bool seqid_look_at_mark(int64 unix_ms);
+extern bool seqid_advance_mark(int64 unix_ms);
 
 /*
  * The mark of this database, as it stands on its page, and its floor: keys start
@@ -44,11 +44,11 @@ extern int64 seqid_checkpoint_ms(void);
  * thrown away and others be reserved, as the floor turned out to be higher.
  */
 static inline bool
-seqid_mark_covers(int64 unix_ms)
+seqid_cover_with_mark(int64 unix_ms)
 {
 	if (likely(unix_ms <= seqid_mark_free_ms))
 		return true;
-	return seqid_look_at_mark(unix_ms);
+	return seqid_advance_mark(unix_ms);
 }
 
 #endif							/* SEQID_CLOCK_MARK_H */

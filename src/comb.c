@@ -22,13 +22,17 @@
 #include "postgres.h"
 
 #include "clock_mark.h"
+#include "comb_check.h"
 #include "comb_layout.h"
 #include "entropy.h"
 #include "fmgr.h"
+#include "guc.h"
 #include "key_run.h"
 #include "pace.h"
+#include "pg_epoch.h"
 #include "port/atomics.h"
 #include "shared_state.h"
+#include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "wall_clock.h"
 
@@ -88,7 +92,8 @@ reserve_ahead_of_clock(pg_atomic_uint64 *word, int at_most, int *reserved)
 			ereport(ERROR,
 					(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
 					 errmsg("time of COMB UUIDs is used up"),
-					 errdetail("The 48 bits of time end in the year 10889.")));
+					 errdetail("The 48 bits of time end at %s.",
+							   seqid_utc_text(COMB_MAX_UNIX_MS))));
 
 		if (comb_tick_ms(first) > comb_tick_ms(clock_now) &&
 			!pace_allows(&pace, last_ms, comb_tick_ms(first)))
@@ -134,7 +139,7 @@ reserve_comb_ticks(int at_most, int *reserved)
 
 	do
 		first = reserve_uncovered(at_most, reserved);
-	while (unlikely(!seqid_mark_covers(comb_tick_ms(first))));
+	while (unlikely(!seqid_cover_with_mark(comb_tick_ms(first))));
 	return first;
 }
 
@@ -190,4 +195,43 @@ comb_uuids(PG_FUNCTION_ARGS)
 {
 	return seqid_next_of_run(fcinfo, &comb_run, 0,
 							 seqid_checked_count(PG_GETARG_INT64(0)));
+}
+
+/*
+ * comb_uuid_at(created_at timestamptz) returns uuid
+ *	  A COMB with that time and random bits behind it.  22003 for a time that
+ *	  the format cannot tell.
+ */
+PG_FUNCTION_INFO_V1(comb_uuid_at);
+Datum
+comb_uuid_at(PG_FUNCTION_ARGS)
+{
+	int64		tick = seqid_checked_comb_tick(PG_GETARG_TIMESTAMPTZ(0));
+
+	PG_RETURN_UUID_P(comb_at_tick(tick));
+}
+
+/*
+ * comb_uuid_validate(id uuid) returns uuid
+ *	  The argument.  22023 if it is not a COMB, or if its time is ahead of the
+ *	  clock by more than seqid.max_clock_regression.
+ */
+PG_FUNCTION_INFO_V1(comb_uuid_validate);
+Datum
+comb_uuid_validate(PG_FUNCTION_ARGS)
+{
+	pg_uuid_t  *uuid = PG_GETARG_UUID_P(0);
+	int64		tick = comb_tick(seqid_checked_comb(uuid));
+	int64		ahead_ms = comb_tick_ms(tick) - wall_clock_read_ms();
+
+	if (ahead_ms > seqid_max_clock_regression_ms)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("uuid %s is from the future",
+						DatumGetCString(DirectFunctionCall1(uuid_out,
+															UUIDPGetDatum(uuid)))),
+				 errdetail("Its time is %lld ms ahead of the clock, and at most %.0f ms are allowed.",
+						   (long long) ahead_ms,
+						   seqid_max_clock_regression_ms)));
+	PG_RETURN_UUID_P(uuid);
 }

@@ -93,9 +93,8 @@ wait_for_standby(XLogRecPtr lsn)
 	int			nest_level = NewGUCNestLevel();
 
 	/*
-	 * By the setting, as its assign hook sets what the wait looks at.
-	 * Flushed by the standby is enough: it replays that before it is
-	 * promoted.
+	 * By the setting, as its assign hook sets what the wait looks at. Flushed
+	 * by the standby is enough: it replays that before it is promoted.
 	 */
 	set_for_now("synchronous_commit", "on");
 	if (client_min_messages > WARNING)

@@ -19,9 +19,6 @@ double		seqid_max_clock_regression_ms = 10000;
 char	   *seqid_allowed_shards = NULL;
 const ShardSet *seqid_allowed_shard_set = NULL;
 
-StaticAssertDecl(SHARD_LIST_SHARDS == 1 << 10,
-				 "a list must be able to name every shard of the layout");
-
 /* What the server keeps for us beside the text of a list. */
 typedef struct AllowedShards
 {
@@ -84,6 +81,9 @@ assign_allowed_shards(const char *newval pg_attribute_unused(), void *extra)
 static void
 define_allowed_shards(void)
 {
+	static char all_shards[16]; /* for as long as the setting */
+
+	snprintf(all_shards, sizeof(all_shards), "0-%d", SHARD_LIST_SHARDS - 1);
 	default_is_nothing =
 		GetConfigOption("seqid.allowed_shards", true, false) != NULL;
 
@@ -97,7 +97,7 @@ define_allowed_shards(void)
 							   "Lists the shards whose snowflake ids this server may issue.",
 							   "Numbers and ranges with commas between them.",
 							   &seqid_allowed_shards,
-							   "0-1023",
+							   all_shards,
 							   PGC_SIGHUP,
 							   0,
 							   check_allowed_shards,

@@ -35,12 +35,13 @@ static int64
 last_snowflake_ms(void)
 {
 	SharedState *state = seqid_shared_state();
+	const SnowflakeLayout *layout = &snowflake_64;
 	uint64		tick = 0;
 
-	for (int shard = 0; shard < SHARED_STATE_SHARDS; shard++)
-		tick = Max(tick, pg_atomic_read_u64(seqid_shard_tick(state, shard)));
+	for (int shard = 0; shard <= snowflake_max_shard(layout); shard++)
+		tick = Max(tick, pg_atomic_read_u64(seqid_shard_tick(state, layout, shard)));
 
-	return snowflake_tick_ms(&snowflake_64, (int64) tick) + snowflake_64.epoch_unix_ms;
+	return snowflake_tick_ms(layout, (int64) tick) + layout->epoch_unix_ms;
 }
 
 /* No key of this database tells a later time, as far as is known. */

@@ -25,4 +25,10 @@ pg_time_of_unix_ms(int64 unix_ms)
 	return pg_time_of_unix_us(unix_ms * 1000);
 }
 
+/*
+ * A time for messages, such as "2023-01-01 00:00:00 UTC", whatever the session's
+ * time zone and style of dates; with milliseconds if there are any.
+ */
+extern char *seqid_utc_text(int64 unix_ms);
+
 #endif							/* SEQID_PG_EPOCH_H */

@@ -35,6 +35,7 @@
 #include "guc.h"
 #include "miscadmin.h"
 #include "pace.h"
+#include "pg_epoch.h"
 #include "shard_clock.h"
 
 /* How many milliseconds can be claimed before they come. */
@@ -47,8 +48,9 @@ check_time_left(const SnowflakeLayout *layout, int64 ms)
 		ereport(ERROR,
 				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
 				 errmsg("time of snowflake ids is used up"),
-				 errdetail("The %d bits of time end at 2092-09-06 15:47:35.551 UTC.",
-						   layout->time_bits)));
+				 errdetail("The %d bits of time end at %s.",
+						   layout->time_bits,
+						   seqid_utc_text(layout->epoch_unix_ms + snowflake_max_ms(layout)))));
 }
 
 static void
@@ -58,8 +60,9 @@ check_clock_in_range(const SnowflakeLayout *layout, int64 clock_ms)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("clock is before the epoch of snowflake ids"),
-				 errdetail("The clock is %lld ms before 2023-01-01 00:00:00 UTC.",
-						   (long long) -clock_ms),
+				 errdetail("The clock is %lld ms before %s.",
+						   (long long) -clock_ms,
+						   seqid_utc_text(layout->epoch_unix_ms)),
 				 errhint("Set the server's clock.")));
 
 	check_time_left(layout, clock_ms);
@@ -108,7 +111,7 @@ seqid_reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *wo
 {
 	Pace		pace = PACE_START;
 	bool		behind = false; /* has this call found the clock behind? */
-	ShardCounters *counters = &seqid_shared_state()->shard_counters[shard];
+	ShardCounters *counters = seqid_shard_counters(seqid_shared_state(), layout, shard);
 
 	for (;;)
 	{

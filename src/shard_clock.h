@@ -64,7 +64,7 @@ static pg_attribute_always_inline int64
 seqid_reserve_uncovered(const SnowflakeLayout *layout, int shard,
 						int at_least, int at_most, int *reserved)
 {
-	pg_atomic_uint64 *word = seqid_shard_tick(seqid_shared_state(), shard);
+	pg_atomic_uint64 *word = seqid_shard_tick(seqid_shared_state(), layout, shard);
 	uint64		last = pg_atomic_read_u64(word);
 
 	for (;;)
@@ -89,7 +89,7 @@ seqid_reserve_uncovered(const SnowflakeLayout *layout, int shard,
  * at most at_most.  Every tick is greater than all that any backend reserved
  * for that shard before.
  *
- * 0 <= shard < SHARED_STATE_SHARDS, 1 <= at_least <= at_most, and at_least is
+ * shard is one of the layout's, 1 <= at_least <= at_most, and at_least is
  * no more than a millisecond holds.
  *
  * Takes no lock, but about twice a second one backend raises the durable mark:
@@ -97,7 +97,7 @@ seqid_reserve_uncovered(const SnowflakeLayout *layout, int shard,
  * interruptibly, for the next: for longer only if others take that too.
  * Raises object_not_in_prerequisite_state when the
  * clock is too far behind the shard's last tick or before the epoch, and the
- * errors of seqid_look_at_mark() for the durable mark;
+ * errors of seqid_advance_mark() for the durable mark;
  * sequence_generator_limit_exceeded when the layout's time is over.
  */
 static pg_attribute_always_inline int64
@@ -115,7 +115,7 @@ seqid_reserve_ticks(const SnowflakeLayout *layout, int shard,
 	{
 		first = seqid_reserve_uncovered(layout, shard, at_least, at_most, reserved);
 		unix_ms = snowflake_tick_ms(layout, first) + layout->epoch_unix_ms;
-	} while (unlikely(!seqid_mark_covers(unix_ms)));
+	} while (unlikely(!seqid_cover_with_mark(unix_ms)));
 
 	return first;
 }

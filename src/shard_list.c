@@ -47,7 +47,7 @@ read_range(const char **p, ShardSet *set)
 		last = read_shard(p);
 	}
 	if (first < 0 || last < 0)
-		return "is not a shard from 0 to 1023";
+		return psprintf("is not a shard from 0 to %d", SHARD_LIST_SHARDS - 1);
 	if (first > last)
 		return "is a range that ends before it begins";
 

@@ -7,7 +7,9 @@
 
 #include "postgres.h"
 
-#define SHARD_LIST_SHARDS	1024
+#include "snowflake_layout.h"
+
+#define SHARD_LIST_SHARDS	SNOWFLAKE_MAX_SHARDS
 
 typedef struct ShardSet
 {

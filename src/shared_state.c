@@ -49,7 +49,7 @@ init_shared_state(void *segment)
 	SharedState *state = segment;
 
 	state->life = next_life;
-	for (int i = 0; i < SHARED_STATE_SHARDS; i++)
+	for (int i = 0; i < SNOWFLAKE_WORDS; i++)
 	{
 		pg_atomic_init_u64(&state->shard_ticks[i], 0);
 		pg_atomic_init_u64(&state->shard_counters[i].waits, 0);

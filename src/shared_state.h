@@ -12,12 +12,12 @@
 #include "postgres.h"
 
 #include "port/atomics.h"
+#include "snowflake_layout.h"
 
-#define SHARED_STATE_SHARDS		1024
 #define SHARED_STATE_DATABASES	64
 #define SHARED_STATE_LINE_SIZE	64
 #define SHARED_STATE_LINE_WORDS (SHARED_STATE_LINE_SIZE / sizeof(pg_atomic_uint64))
-#define SHARED_STATE_LINES		(SHARED_STATE_SHARDS / SHARED_STATE_LINE_WORDS)
+#define SHARED_STATE_LINES		(SNOWFLAKE_WORDS / SHARED_STATE_LINE_WORDS)
 
 /* Rare events of a shard, for statistics. */
 typedef struct ShardCounters
@@ -76,14 +76,14 @@ typedef struct SharedState
 	char		life_padding[SHARED_STATE_LINE_SIZE - sizeof(uint64)];
 
 	/*
-	 * The last snowflake tick (see snowflake_layout.h) each shard handed out,
-	 * 0 for none.  Lock-free; only ever increases.  Find a shard's word with
-	 * seqid_shard_tick().
+	 * The last tick (see snowflake_layout.h) that each shard of each layout
+	 * handed out, 0 for none.  Lock-free; only ever increases.  Find a
+	 * shard's word with seqid_shard_tick().
 	 */
-	pg_atomic_uint64 shard_ticks[SHARED_STATE_SHARDS];
+	pg_atomic_uint64 shard_ticks[SNOWFLAKE_WORDS];
 
-	/* By number of the shard. */
-	ShardCounters shard_counters[SHARED_STATE_SHARDS];
+	/* Find a shard's with seqid_shard_counters(). */
+	ShardCounters shard_counters[SNOWFLAKE_WORDS];
 
 	/*
 	 * Find that of this database with seqid_database_state().  The last one
@@ -135,19 +135,26 @@ seqid_database_state(void)
 }
 
 /*
- * The word of a shard, 0 <= shard < SHARED_STATE_SHARDS.
+ * The word of a layout's shard, which must be one.
  *
  * People number their shards 0, 1, 2, ...: the words of neighbours are placed
  * a line apart, so that shards 0 to 127 never write the same cache line, and
  * the array still is 8 kB instead of 64 kB.
  */
 static inline pg_atomic_uint64 *
-seqid_shard_tick(SharedState *state, int shard)
+seqid_shard_tick(SharedState *state, const SnowflakeLayout *layout, int shard)
 {
-	uint32		line = (uint32) shard % SHARED_STATE_LINES;
-	uint32		word = (uint32) shard / SHARED_STATE_LINES;
+	uint32		number = (uint32) (layout->first_word + shard);
+	uint32		line = number % SHARED_STATE_LINES;
+	uint32		word = number / SHARED_STATE_LINES;
 
 	return &state->shard_ticks[line * SHARED_STATE_LINE_WORDS + word];
+}
+
+static inline ShardCounters *
+seqid_shard_counters(SharedState *state, const SnowflakeLayout *layout, int shard)
+{
+	return &state->shard_counters[layout->first_word + shard];
 }
 
 /* Raises a value that only ever increases. */

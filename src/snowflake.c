@@ -15,8 +15,8 @@
 #include "key_run.h"
 #include "miscadmin.h"
 #include "shard_clock.h"
-#include "snowflake_codec.h"
 #include "snowflake_layout.h"
+#include "snowflake_shard.h"
 
 static const SnowflakeLayout *const layout = &snowflake_64;
 
@@ -50,7 +50,7 @@ report_shard_not_allowed(int shard)
 static inline void
 check_may_issue(int shard)
 {
-	seqid_check_shard(shard);
+	seqid_check_shard(layout, shard);
 	if (unlikely(!shard_set_has(seqid_allowed_shard_set, shard)))
 		report_shard_not_allowed(shard);
 	prevent_during_recovery();

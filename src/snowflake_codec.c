@@ -11,22 +11,11 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "pg_epoch.h"
-#include "snowflake_codec.h"
 #include "snowflake_layout.h"
+#include "snowflake_shard.h"
 #include "utils/timestamp.h"
 
 static const SnowflakeLayout *const layout = &snowflake_64;
-
-void
-seqid_check_shard(int32 shard)
-{
-	if (shard < 0 || shard > snowflake_max_shard(layout))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("shard %d is out of range", shard),
-				 errdetail("A shard must be between 0 and %d.",
-						   (int) snowflake_max_shard(layout))));
-}
 
 static void
 check_sequence(int32 sequence)
@@ -64,7 +53,9 @@ checked_ms(TimestampTz time)
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("timestamp is out of range for a snowflake id: \"%s\"",
 						timestamptz_to_str(time)),
-				 errdetail("A snowflake id can tell times from 2023-01-01 00:00:00 UTC to 2092-09-06 15:47:35.551 UTC.")));
+				 errdetail("A snowflake id can tell times from %s to %s.",
+						   seqid_utc_text(layout->epoch_unix_ms),
+						   seqid_utc_text(layout->epoch_unix_ms + snowflake_max_ms(layout)))));
 	return (time - first) / 1000;
 }
 
@@ -149,7 +140,7 @@ snowflake_make(PG_FUNCTION_ARGS)
 	int32		shard = PG_GETARG_INT32(1);
 	int32		sequence = PG_GETARG_INT32(2);
 
-	seqid_check_shard(shard);
+	seqid_check_shard(layout, shard);
 	check_sequence(sequence);
 	PG_RETURN_INT64(snowflake_compose(layout, ms, shard, sequence));
 }

@@ -5,7 +5,8 @@
  * From the top: 0 | milliseconds since an epoch | shard | sequence.  How many
  * bits each part has, and which epoch, is the constant SnowflakeLayout that
  * every function here takes; with a constant argument the compiler folds it
- * away.  Another layout is another constant.
+ * away.  Another layout is another constant.  Everything that depends on a width or
+ * on the epoch, be it an array's size or a number in a message, is derived from it.
  *
  * A "tick" is an id without its shard, milliseconds << sequence_bits |
  * sequence: one more than the last tick of a millisecond is the first of the
@@ -24,15 +25,27 @@ typedef struct SnowflakeLayout
 	int			time_bits;
 	int			shard_bits;
 	int			sequence_bits;
+	int			first_word;		/* see SNOWFLAKE_WORDS */
 } SnowflakeLayout;
 
 /* 64 bits, milliseconds since 2023-01-01 00:00:00 UTC. */
+#define SNOWFLAKE_64_SHARD_BITS	10
 static const SnowflakeLayout snowflake_64 = {
 	.epoch_unix_ms = INT64CONST(1672531200000),
 	.time_bits = 41,
-	.shard_bits = 10,
-	.sequence_bits = 12
+	.shard_bits = SNOWFLAKE_64_SHARD_BITS,
+	.sequence_bits = 12,
+	.first_word = 0
 };
+
+/* The most shards that any layout has. */
+#define SNOWFLAKE_MAX_SHARDS	(1 << SNOWFLAKE_64_SHARD_BITS)
+
+/*
+ * The shards of all layouts, which have a word each: ticks of different layouts
+ * must not meet in one.  The words of a layout begin at its first_word.
+ */
+#define SNOWFLAKE_WORDS			(1 << SNOWFLAKE_64_SHARD_BITS)
 
 static inline int64
 snowflake_max_ms(const SnowflakeLayout *layout)

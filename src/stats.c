@@ -34,7 +34,7 @@ result_descriptor(FunctionCallInfo fcinfo)
 static Datum
 shard_row(TupleDesc tupdesc, SharedState *state, int shard, int64 tick)
 {
-	ShardCounters *counters = &state->shard_counters[shard];
+	ShardCounters *counters = seqid_shard_counters(state, layout, shard);
 	int64		unix_ms = snowflake_tick_ms(layout, tick) + layout->epoch_unix_ms;
 	int64		ahead_ms = unix_ms - wall_clock_read_ms();
 	Datum		values[6];
@@ -69,7 +69,7 @@ seqid_stat_shards(PG_FUNCTION_ARGS)
 		old = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
 		funcctx->tuple_desc = result_descriptor(fcinfo);
 		MemoryContextSwitchTo(old);
-		funcctx->max_calls = SHARED_STATE_SHARDS;
+		funcctx->max_calls = snowflake_max_shard(layout) + 1;
 	}
 
 	/* The counter is that of shards looked at, not of rows returned. */
@@ -77,7 +77,7 @@ seqid_stat_shards(PG_FUNCTION_ARGS)
 	while (funcctx->call_cntr < funcctx->max_calls)
 	{
 		int			shard = (int) funcctx->call_cntr;
-		int64		tick = (int64) pg_atomic_read_u64(seqid_shard_tick(state, shard));
+		int64		tick = (int64) pg_atomic_read_u64(seqid_shard_tick(state, layout, shard));
 
 		if (tick != 0)
 			SRF_RETURN_NEXT(funcctx, shard_row(funcctx->tuple_desc, state, shard, tick));
