@@ -28,6 +28,7 @@ OBJS = \
 	src/scatter.o \
 	src/seqid.o \
 	src/sequential_uuid.o \
+	src/server_shard.o \
 	src/shard_clock.o \
 	src/shard_list.o \
 	src/shared_state.o \

@@ -34,10 +34,10 @@ COMMENT ON FUNCTION snowflake_nextval(int) IS
 
 CREATE FUNCTION snowflake_nextval()
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'snowflake_nextval_configured'
+AS 'MODULE_PATHNAME', 'snowflake_nextval_of_server'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_nextval() IS
-'next snowflake id of the shard in seqid.shard_id';
+'next snowflake id of this server''s shard, see seqid.shards';
 
 CREATE FUNCTION snowflake_nextvals(shard int, count bigint)
 RETURNS SETOF bigint
@@ -439,12 +439,14 @@ COMMENT ON COLUMN seqid_stat_shards.clock_regressions IS 'how often a call found
 GRANT SELECT ON seqid_stat_shards TO PUBLIC;
 
 CREATE FUNCTION seqid_stat(OUT preloaded boolean, OUT clock_mark timestamptz,
-	OUT clock_floor timestamptz, OUT comb_time timestamptz, OUT marks_written bigint, OUT years_left float8)
+	OUT clock_floor timestamptz, OUT comb_time timestamptz, OUT marks_written bigint,
+	OUT years_left float8, OUT timeline bigint, OUT shard int, OUT shard_source text,
+	OUT system_identifier bigint, OUT machine_id text, OUT data_directory text)
 RETURNS record
 AS 'MODULE_PATHNAME', 'seqid_stat'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid_stat() IS
-'whether seqid was preloaded; of this database the durable mark, the floor that keys start above, the time of the last COMB, how often the mark was raised; years left in snowflake ids';
+'whether seqid was preloaded; of this database the durable mark, the floor that keys start above, the time of the last COMB, how often the mark was raised; years left in snowflake ids; timeline, the shard that seqid.shards has for it and who has set that; the server''s identity';
 
 --
 -- Repair

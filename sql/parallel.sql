@@ -50,7 +50,7 @@ WITH drawn AS MATERIALIZED (SELECT snowflake_nextval(7) AS id FROM parallel_rows
 SELECT count(*) AS ids, count(DISTINCT id) AS different FROM drawn;
 
 -- The configured shard reaches the workers.
-SET seqid.shard_id = 1000;
+SET seqid.shards = 1000;
 SELECT count(*) AS ids FROM (SELECT snowflake_nextval() AS id FROM parallel_rows) v
  WHERE snowflake_shard(id) = 1000;
 

@@ -29,22 +29,22 @@ SET ROLE regress_seqid_user;
 SELECT length(uuid_sequence_nextval('privileges_seq')::text) AS granted;
 
 -- the settings are the superuser's
-SELECT error_of('SET seqid.shard_id = 5');
+SELECT error_of('SET seqid.shards = 5');
 SELECT error_of($$SET seqid.max_clock_regression = '1h'$$);
 RESET ROLE;
 -- who may set them for a database, or for a role in particular; that holds for
 -- new sessions
 ALTER ROLE regress_seqid_user LOGIN;
-ALTER ROLE regress_seqid_user SET seqid.shard_id = 77;
-SELECT format('ALTER DATABASE %I SET seqid.shard_id = 78', current_database()) \gexec
+ALTER ROLE regress_seqid_user SET seqid.shards = 77;
+SELECT format('ALTER DATABASE %I SET seqid.shards = 78', current_database()) \gexec
 SELECT current_user AS superuser \gset
 \c
 SELECT snowflake_shard(snowflake_nextval()) AS of_the_database;
 \c - regress_seqid_user
 SELECT snowflake_shard(snowflake_nextval()) AS of_the_role;
-SELECT error_of('RESET seqid.shard_id');
+SELECT error_of('RESET seqid.shards');
 \c - :superuser
-SELECT format('ALTER DATABASE %I RESET seqid.shard_id', current_database()) \gexec
+SELECT format('ALTER DATABASE %I RESET seqid.shards', current_database()) \gexec
 
 DROP EXTENSION seqid;
 CREATE EXTENSION seqid;

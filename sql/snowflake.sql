@@ -61,16 +61,26 @@ SELECT snowflake_nextval(5) > 0 AS issued;
 COMMIT;
 
 --
--- the configured shard
+-- the server's shard: of a list, that of the timeline, which is the first here
 --
-SHOW seqid.shard_id;
+SHOW seqid.shards;
 SELECT error_of('SELECT snowflake_nextval()');
-SET seqid.shard_id = 42;
+SET seqid.shards = 42;
 SELECT snowflake_shard(snowflake_nextval()) AS configured;
-SET seqid.shard_id = 1024;
-SET seqid.shard_id = -2;
-SHOW seqid.shard_id;
-RESET seqid.shard_id;
+SET seqid.shards = ' 7, 16-31,3';
+SELECT snowflake_shard(snowflake_nextval()) AS first_of_list,
+       timeline, shard, shard_source FROM seqid_stat();
+SET seqid.shards = '0-1023';
+SELECT snowflake_shard(snowflake_nextval()) AS first_of_all;
+SET seqid.shards = 1024;
+SET seqid.shards = -2;
+SET seqid.shards = '3, ';
+SET seqid.shards = '3 4';
+SET seqid.shards = '4-3';
+SET seqid.shards = '16-31, 20';
+SHOW seqid.shards;
+RESET seqid.shards;
+SELECT shard, shard_source FROM seqid_stat();
 SELECT error_of('SELECT snowflake_nextval()');
 
 --

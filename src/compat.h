@@ -16,7 +16,9 @@
 #include "access/nbtree.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "catalog/indexing.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
 #include "commands/extension.h"
@@ -100,6 +102,28 @@ compat_owns_relation(Oid relid, Oid user)
 	return object_ownercheck(RelationRelationId, relid, user);
 #else
 	return pg_class_ownercheck(relid, user);
+#endif
+}
+
+static inline bool
+compat_may_read_all_settings(Oid user)
+{
+#if PG_VERSION_NUM >= 140000
+	return has_privs_of_role(user, ROLE_PG_READ_ALL_SETTINGS);
+#else
+	return has_privs_of_role(user, DEFAULT_ROLE_READ_ALL_SETTINGS);
+#endif
+}
+
+/* The timeline that the server writes.  Not during recovery. */
+static inline TimeLineID
+compat_insertion_timeline(void)
+{
+#if PG_VERSION_NUM >= 150000
+	return GetWALInsertionTimeLine();
+#else
+	/* Set when this process found that recovery is over. */
+	return ThisTimeLineID;
 #endif
 }
 

@@ -9,15 +9,21 @@
 
 #include "compat.h"
 #include "guc.h"
+#include "miscadmin.h"
 #include "snowflake_layout.h"
 
 /* A hundred years. */
 #define MAX_CLOCK_REGRESSION_MS	(100.0 * 365 * 24 * 60 * 60 * 1000)
 
-int			seqid_shard_id = -1;
+char	   *seqid_shards = NULL;
+const ShardSetting *seqid_shard_setting = NULL;
+uint64		seqid_shard_setting_changes = 0;
 double		seqid_max_clock_regression_ms = 10000;
 char	   *seqid_allowed_shards = NULL;
 const ShardSet *seqid_allowed_shard_set = NULL;
+
+/* Until then, hooks are called with some of the settings. */
+static bool settings_defined = false;
 
 /* What the server keeps for us beside the text of a list. */
 typedef struct AllowedShards
@@ -25,6 +31,79 @@ typedef struct AllowedShards
 	ShardSet	set;
 	bool		by_default;
 } AllowedShards;
+
+/* Tells what is wrong with a list that cannot be read. */
+static bool
+read_list(const char *text, ShardList *list)
+{
+	const char *where;
+	const char *why;
+
+	if (seqid_parse_shard_list(text, list, &where, &why))
+		return true;
+
+	GUC_check_errdetail("\"%s\" %s.", where, why);
+	GUC_check_errhint("Give numbers and ranges with commas between them, such as \"3, 16-31\".");
+	return false;
+}
+
+static bool
+check_shards(char **newval, void **extra, GucSource source)
+{
+	ShardSetting *setting = compat_guc_malloc(sizeof(ShardSetting));
+
+	if (setting == NULL)
+		return false;
+	memset(setting, 0, sizeof(*setting));
+	setting->source = source;
+	*extra = setting;
+
+	if (**newval == '\0')
+		return true;
+	if (!read_list(*newval, &setting->list))
+		return false;
+	if (setting->list.repeats)
+	{
+		/* The shard of one promotion would be that of another, soon after. */
+		GUC_check_errdetail("\"%s\" names a shard twice.", *newval);
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Tells the server's log if seqid.shards lists a shard that seqid.allowed_shards
+ * does not, before the promotion that would make it this server's.  Of a reload,
+ * the postmaster tells, if the library is preloaded; otherwise each session that
+ * loads it.
+ */
+static void
+warn_of_forbidden_shards(void)
+{
+	int			shard = seqid_shard_not_in_set(&seqid_shard_setting->list,
+											   seqid_allowed_shard_set);
+
+	if (shard >= 0)
+		ereport(LOG,
+				(errmsg("shard %d in \"seqid.shards\" is not in \"seqid.allowed_shards\"", shard),
+				 errdetail("A promotion may make it the shard of this server, which would issue no ids then."),
+				 errhint("List all shards of the cluster in \"seqid.allowed_shards\" of each node.")));
+}
+
+static void
+warn_after_reload(void)
+{
+	if (settings_defined && !IsUnderPostmaster)
+		warn_of_forbidden_shards();
+}
+
+static void
+assign_shards(const char *newval pg_attribute_unused(), void *extra)
+{
+	seqid_shard_setting = extra;
+	seqid_shard_setting_changes++;
+	warn_after_reload();
+}
 
 /*
  * Until the library is loaded, anybody can set anything of the name of our
@@ -43,21 +122,15 @@ static bool
 check_allowed_shards(char **newval, void **extra, GucSource source)
 {
 	AllowedShards *allowed;
-	ShardSet	set;
-	const char *where;
-	const char *why;
+	ShardList	list;
 
-	if (!seqid_parse_shard_list(*newval, &set, &where, &why))
-	{
-		GUC_check_errdetail("\"%s\" %s.", where, why);
-		GUC_check_errhint("Give numbers and ranges with commas between them, such as \"3, 16-31\".");
+	if (!read_list(*newval, &list))
 		return false;
-	}
 
 	allowed = compat_guc_malloc(sizeof(AllowedShards));
 	if (allowed == NULL)
 		return false;
-	allowed->set = set;
+	allowed->set = list.set;
 	allowed->by_default = (source == PGC_S_DEFAULT);
 	*extra = allowed;
 
@@ -76,6 +149,7 @@ assign_allowed_shards(const char *newval pg_attribute_unused(), void *extra)
 		seqid_allowed_shard_set = &no_shards;
 	else
 		seqid_allowed_shard_set = &allowed->set;
+	warn_after_reload();
 }
 
 static void
@@ -115,19 +189,20 @@ define_allowed_shards(void)
 void
 seqid_define_settings(void)
 {
-	/* Set for a server that has one shard, so that tables need not name it. */
-	DefineCustomIntVariable("seqid.shard_id",
-							"Sets the shard of this server's snowflake ids.",
-							"-1 means that every caller has to name a shard.",
-							&seqid_shard_id,
-							-1,
-							-1,
-							(int) snowflake_max_shard(&snowflake_64),
-							PGC_SUSET,
-							0,
-							NULL,
-							NULL,
-							NULL);
+	/*
+	 * Set to one shard for a server that stands alone, so that tables need not
+	 * name it; to a list for a cluster, the same on all its nodes.
+	 */
+	DefineCustomStringVariable("seqid.shards",
+							   "Sets the shard of this server's snowflake ids, or lists those of its cluster.",
+							   "Of a list, each timeline of the server takes another one.",
+							   &seqid_shards,
+							   "",
+							   PGC_SUSET,
+							   0,
+							   check_shards,
+							   assign_shards,
+							   NULL);
 
 	define_allowed_shards();
 
@@ -148,4 +223,7 @@ seqid_define_settings(void)
 							 NULL,
 							 NULL,
 							 NULL);
+
+	settings_defined = true;
+	warn_of_forbidden_shards();
 }

@@ -6,9 +6,20 @@
 #define SEQID_GUC_H
 
 #include "shard_list.h"
+#include "utils/guc.h"
 
-/* The shard of snowflake_nextval() without an argument; -1 means none. */
-extern int	seqid_shard_id;
+/* The list of shards for snowflake_nextval() without an argument. */
+typedef struct ShardSetting
+{
+	ShardList	list;			/* may be empty */
+	GucSource	source;			/* who has set it */
+} ShardSetting;
+
+extern char *seqid_shards;
+extern const ShardSetting *seqid_shard_setting;
+
+/* How often that was set: who keeps what he made of it looks at this. */
+extern uint64 seqid_shard_setting_changes;
 
 /* How far a snowflake may be ahead of the clock, in milliseconds. */
 extern double seqid_max_clock_regression_ms;

@@ -34,9 +34,21 @@ read_shard(const char **p)
 	return shard < SHARD_LIST_SHARDS ? shard : -1;
 }
 
+static void
+add_shard(ShardList *list, int shard)
+{
+	if (shard_set_has(&list->set, shard))
+	{
+		list->repeats = true;
+		return;
+	}
+	list->set.bits[shard / 64] |= UINT64CONST(1) << (shard % 64);
+	list->shards[list->count++] = (uint16) shard;
+}
+
 /* A number, or two with a dash between them. */
 static const char *
-read_range(const char **p, ShardSet *set)
+read_range(const char **p, ShardList *list)
 {
 	int			first = read_shard(p);
 	int			last = first;
@@ -52,21 +64,32 @@ read_range(const char **p, ShardSet *set)
 		return "is a range that ends before it begins";
 
 	for (int shard = first; shard <= last; shard++)
-		set->bits[shard / 64] |= UINT64CONST(1) << (shard % 64);
+		add_shard(list, shard);
 	return NULL;
 }
 
+int
+seqid_shard_not_in_set(const ShardList *list, const ShardSet *set)
+{
+	for (int i = 0; i < list->count; i++)
+	{
+		if (!shard_set_has(set, list->shards[i]))
+			return list->shards[i];
+	}
+	return -1;
+}
+
 bool
-seqid_parse_shard_list(const char *list, ShardSet *set,
+seqid_parse_shard_list(const char *text, ShardList *list,
 					   const char **where, const char **why)
 {
-	const char *p = list;
+	const char *p = text;
 
-	memset(set, 0, sizeof(*set));
+	memset(list, 0, sizeof(*list));
 	for (;;)
 	{
 		*where = skip_spaces(p);
-		*why = read_range(&p, set);
+		*why = read_range(&p, list);
 		if (*why != NULL)
 			return false;
 		if (*p == '\0')

@@ -8,12 +8,11 @@
  */
 #include "postgres.h"
 
-#include "access/xlog.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "guc.h"
 #include "key_run.h"
-#include "miscadmin.h"
+#include "server_shard.h"
 #include "shard_clock.h"
 #include "snowflake_layout.h"
 #include "snowflake_shard.h"
@@ -23,37 +22,14 @@ static const SnowflakeLayout *const layout = &snowflake_64;
 /* The id this session got last, -1 before the first. */
 static int64 session_last_id = -1;
 
-/*
- * A standby does not know which ids its primary issues meanwhile.  A
- * read-only transaction is no obstacle: nothing it could see is changed.
- */
-static void
-prevent_during_recovery(void)
-{
-	if (unlikely(RecoveryInProgress()))
-		ereport(ERROR,
-				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-				 errmsg("cannot issue snowflake ids during recovery")));
-}
-
-/* A shard that is another server's: its ids would be issued there too. */
-static pg_noinline void
-report_shard_not_allowed(int shard)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("shard %d is not one that this server may issue", shard),
-			 errhint("Look at \"seqid.allowed_shards\" in the configuration file: no session can set it, and where it cannot be read no shard is allowed.")));
-}
-
 /* What every generator checks before it reserves ids of a shard. */
 static inline void
 check_may_issue(int shard)
 {
 	seqid_check_shard(layout, shard);
 	if (unlikely(!shard_set_has(seqid_allowed_shard_set, shard)))
-		report_shard_not_allowed(shard);
-	prevent_during_recovery();
+		seqid_report_forbidden_shard(shard);
+	seqid_prevent_during_recovery();
 }
 
 /* The id of a tick, which becomes the one the session got last. */
@@ -89,20 +65,14 @@ snowflake_nextval(PG_FUNCTION_ARGS)
 
 /*
  * snowflake_nextval() returns bigint
- *	  The next id of the shard in seqid.shard_id.  55000 while that is unset;
- *	  other errors as above.
+ *	  The next id of the shard that seqid.shards has for this server.  55000 while
+ *	  that is empty; other errors as above.
  */
-PG_FUNCTION_INFO_V1(snowflake_nextval_configured);
+PG_FUNCTION_INFO_V1(snowflake_nextval_of_server);
 Datum
-snowflake_nextval_configured(PG_FUNCTION_ARGS)
+snowflake_nextval_of_server(PG_FUNCTION_ARGS)
 {
-	if (seqid_shard_id < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("no shard is set"),
-				 errhint("Set \"seqid.shard_id\" to the number of this server's shard, or pass a shard.")));
-
-	PG_RETURN_INT64(next_id(seqid_shard_id));
+	PG_RETURN_INT64(next_id(seqid_server_shard()));
 }
 
 /* A cursor may be fetched from when the shard has become another server's. */

@@ -6,14 +6,19 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "clock_mark.h"
 #include "comb_layout.h"
 #include "compat.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "pg_epoch.h"
+#include "server_shard.h"
 #include "shared_state.h"
 #include "snowflake_layout.h"
+#include "storage/fd.h"
+#include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "wall_clock.h"
 
@@ -87,10 +92,31 @@ seqid_stat_shards(PG_FUNCTION_ARGS)
 }
 
 /*
- * seqid_stat() returns (preloaded, clock_mark, clock_floor, comb_time, marks_written, years_left)
+ * What systemd calls the machine, as text; NULL if there is none.  It is the same
+ * for all servers on it, and another one for a clone that was set up as it should.
+ */
+static Datum
+machine_id(bool *isnull)
+{
+	char		id[33];
+	FILE	   *file = AllocateFile("/etc/machine-id", "r");
+
+	*isnull = (file == NULL || fscanf(file, "%32[0-9a-f]", id) != 1);
+	if (file != NULL)
+		FreeFile(file);
+	return *isnull ? (Datum) 0 : CStringGetTextDatum(id);
+}
+
+/*
+ * seqid_stat() returns (preloaded, clock_mark, clock_floor, comb_time, marks_written,
+ *	years_left, timeline, shard, shard_source, system_identifier, machine_id,
+ *	data_directory)
  *	  One row.  Mark, floor and COMBs are this database's.  clock_floor is NULL if
  *	  no earlier life of the server is known to have issued keys; comb_time is NULL
- *	  until the first COMB since the server started.  Errors of seqid_read_mark().
+ *	  until the first COMB since the server started; timeline and shard are NULL on a
+ *	  standby, shard and shard_source also while seqid.shards is empty; where the
+ *	  server is, is NULL for who may not read all settings.  Errors of
+ *	  seqid_read_mark().
  */
 PG_FUNCTION_INFO_V1(seqid_stat);
 Datum
@@ -100,8 +126,10 @@ seqid_stat(PG_FUNCTION_ARGS)
 	int64		comb = (int64) pg_atomic_read_u64(&database->comb_tick);
 	int64		left_ms = snowflake_max_ms(layout) + layout->epoch_unix_ms - wall_clock_read_ms();
 	int64		floor_ms;
-	Datum		values[6];
-	bool		nulls[6] = {false};
+	int			shard = seqid_find_server_shard();
+	bool		trusted = compat_may_read_all_settings(GetUserId());
+	Datum		values[12];
+	bool		nulls[12] = {false};
 
 	values[0] = BoolGetDatum(seqid_preloaded);
 	values[1] = TimestampTzGetDatum(pg_time_of_unix_ms(seqid_read_mark(&floor_ms)));
@@ -111,6 +139,17 @@ seqid_stat(PG_FUNCTION_ARGS)
 	nulls[3] = (comb == 0);
 	values[4] = Int64GetDatum((int64) pg_atomic_read_u64(&database->marks_written));
 	values[5] = Float8GetDatum(left_ms / MS_PER_YEAR);
+	values[6] = Int64GetDatum((int64) seqid_timeline());
+	nulls[6] = (seqid_timeline() == 0);
+	values[7] = Int32GetDatum(shard);
+	nulls[7] = (shard < 0);
+	values[8] = CStringGetTextDatum(seqid_shard_source());
+	nulls[8] = (seqid_shard_setting->list.count == 0);
+	values[9] = Int64GetDatum((int64) GetSystemIdentifier());
+	values[10] = machine_id(&nulls[10]);
+	values[11] = CStringGetTextDatum(DataDir);
+	if (!trusted)
+		nulls[10] = nulls[11] = true;
 
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_descriptor(fcinfo),
 													  values, nulls)));

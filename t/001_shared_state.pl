@@ -82,10 +82,10 @@ test_sharing($plain, 'not preloaded');
 test_crash($plain, 'not preloaded');
 
 # A setting of a role that is set before the library is loaded.
-$plain->safe_psql('postgres', 'ALTER DATABASE postgres SET seqid.shard_id = 33');
+$plain->safe_psql('postgres', 'ALTER DATABASE postgres SET seqid.shards = 33');
 is($plain->safe_psql('postgres', 'SELECT snowflake_shard(snowflake_nextval())'),
 	'33', 'a setting of the database reaches a library loaded later');
-$plain->safe_psql('postgres', 'ALTER DATABASE postgres RESET seqid.shard_id');
+$plain->safe_psql('postgres', 'ALTER DATABASE postgres RESET seqid.shards');
 
 # Another database of the server draws from the same state.
 $plain->safe_psql('postgres', 'CREATE DATABASE other');
@@ -100,10 +100,10 @@ $plain->stop;
 my $preloaded = PostgreSQL::Test::Cluster->new('preloaded');
 $preloaded->init;
 $preloaded->append_conf('postgresql.conf',
-	"shared_preload_libraries = 'seqid'\nseqid.shard_id = 21\nrestart_after_crash = on");
+	"shared_preload_libraries = 'seqid'\nseqid.shards = 21\nrestart_after_crash = on");
 $preloaded->start;
 my $version = $preloaded->safe_psql('postgres', 'SHOW server_version_num');
-is($preloaded->safe_psql('postgres', 'SHOW seqid.shard_id'),
+is($preloaded->safe_psql('postgres', 'SHOW seqid.shards'),
 	'21', 'preloaded: the configuration file sets the shard');
 if ($version < 170000)
 {

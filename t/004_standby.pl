@@ -18,7 +18,7 @@ $primary->backup('base');
 
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', 'seqid.shard_id = 6');
+$standby->append_conf('postgresql.conf', 'seqid.shards = 6');
 $standby->start;
 
 my $last = $primary->safe_psql('postgres',

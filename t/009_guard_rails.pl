@@ -200,7 +200,7 @@ is(outcome('SELECT count(*) FROM snowflake_nextvals(5, 3)'),
 	'55000: shard 5 is not one that this server may issue', 'allowed: by every function');
 is(outcome('SELECT snowflake_nextblock(5, 3)'),
 	'55000: shard 5 is not one that this server may issue', 'allowed: by every function');
-is(outcome('SET seqid.shard_id = 5; SELECT snowflake_nextval()'),
+is(outcome('SET seqid.shards = 5; SELECT snowflake_nextval()'),
 	'55000: shard 5 is not one that this server may issue', 'allowed: also the configured shard');
 like(outcome("SELECT snowflake_make('2024-01-01', 5, 0)"), qr/^\d+$/, 'allowed: codecs do not care');
 
