@@ -1,5 +1,11 @@
 # SeqidClock.pm
 #	  A clock that a test can set, for one server, by libfaketime.
+#
+# What runs while libfaketime waits in a call on the server's behalf is shown the
+# real clock.  Up to 15 that includes parallel workers, for good: the postmaster
+# forks them in a signal handler, which interrupts its select().  So let workers
+# draw while the clock is right.  And a timeout that ends a wait, such as
+# statement_timeout, is late by as much as the clock is ahead of the real one.
 
 package SeqidClock;
 
