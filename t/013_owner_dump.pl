@@ -37,8 +37,8 @@ sub as_owner
 sub owner
 {
 	my ($database, $sql) = @_;
-	my ($status, $out, $err) = $node->psql($database, "\\set VERBOSITY verbose\n$sql",
-		connstr => as_owner($database));
+	my ($status, $out, $err) = $node->psql($database,
+		"\\set VERBOSITY verbose\nSET SESSION AUTHORIZATION $role;\n$sql");
 
 	return $status == 0 ? $out : $err =~ /ERROR:  (.*)/ ? $1 : $err;
 }
@@ -112,8 +112,8 @@ is(owner('restored_0', "ALTER EXTENSION seqid SET SCHEMA public"),
 $node->safe_psql('postgres', 'CREATE ROLE regress_seqid_user LOGIN');
 for my $call ("setval('seqid_clock_mark', 1)", "nextval('seqid_clock_mark')")
 {
-	my ($status, $out, $err) = $node->psql('origin', "SELECT $call",
-		connstr => $node->connstr('origin') . ' user=regress_seqid_user');
+	my ($status, $out, $err) = $node->psql('origin',
+		"SET SESSION AUTHORIZATION regress_seqid_user; SELECT $call");
 	like($err, qr/permission denied for sequence seqid_clock_mark/, "others: $call is refused");
 }
 

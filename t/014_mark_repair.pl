@@ -70,12 +70,14 @@ sub draw
 	return outcome('SELECT max(snowflake_nextblock(5, 4096)) + 4095 FROM generate_series(1, 100)');
 }
 
-# A checkpoint tells a time in whole seconds: this one is after all that was drawn.
-sub wait_for_next_second
+# A checkpoint tells a time in whole seconds: from now on, one is after the keys
+# that were drawn, and these may be ahead of the clock.
+sub wait_for_second_after
 {
-	my $now = outcome('SELECT floor(extract(epoch FROM clock_timestamp()))');
+	my ($id, $comb) = @_;
+	my $second = outcome("SELECT floor(extract(epoch FROM greatest(snowflake_timestamp($id), comb_uuid_timestamp('$comb'))))");
 
-	$node->poll_query_until('shop', "SELECT floor(extract(epoch FROM clock_timestamp())) > $now + 1")
+	$node->poll_query_until('shop', "SELECT floor(extract(epoch FROM clock_timestamp())) > $second")
 	  or die 'the clock stands still';
 	return;
 }
@@ -241,7 +243,7 @@ sub check_damaged_file
 	my $comb = outcome('SELECT comb_uuid()');
 	my $path = outcome("SELECT pg_relation_filepath('seqid_clock_mark')");
 
-	wait_for_next_second();
+	wait_for_second_after($last, $comb);
 	$node->stop;
 	damage_file($node->data_dir . "/$path", $how) if $path =~ /^base/;
 	$clock->set('-3s');
