@@ -3,8 +3,11 @@
 #
 # What the servers promise, and so what may be searched for duplicates: an id
 # that was given is not given again, by its server after whatever happened to
-# it, or by a synchronous standby that took over. Each database has shards of
-# its own, as the promise over a crash is one for each database.
+# it, or by a synchronous standby that took over; whatever synchronous_commit
+# the session has, as the mark waits for the standby in any case. The promise
+# over a crash is one for each database: two databases draw from the same
+# shards, and may repeat each other's ids after a restart with the clock behind,
+# so duplicates are searched for in each of them.
 
 use strict;
 use warnings;
@@ -27,20 +30,28 @@ srand($seed);
 my $directory = PostgreSQL::Test::Utils::tempdir;
 my %faults = map { $_ => 0 }
   ('postmaster kills', 'backend kills', 'immediate restarts', 'clean restarts',
-	'clock steps', 'standby kills', 'promotions');
+	'clock steps', 'standby kills', 'standby stalls', 'promotions');
 
 #
 # Clients
 #
 
-# Each repeats one statement; those of a database are of shards of its own.
-my @clients = (
-	[ 'postgres', 'SELECT snowflake_nextval(1) FROM generate_series(1, 100)' ],
-	[ 'postgres', 'SELECT snowflake_nextvals(1, 200)' ],
-	[ 'postgres', 'SELECT first + i FROM (SELECT snowflake_nextblock(2, 50) AS first OFFSET 0) b, generate_series(0, 49) i' ],
-	[ 'postgres', 'SELECT comb_uuid() FROM generate_series(1, 100)' ],
-	[ 'other', 'SELECT snowflake_nextval(n % 3 + 10) FROM generate_series(1, 100) n' ],
-	[ 'other', 'BEGIN; SELECT snowflake_nextvals(11, 200); ROLLBACK' ]);
+my @levels = ('on', 'local', 'off', 'remote_write', 'remote_apply');
+
+# What is drawn in transactions is drawn under one level after the other.
+my $in_transactions = join ";\n", map {
+	"BEGIN; SET LOCAL synchronous_commit = $_; SELECT snowflake_nextvals(1, 200); "
+	  . ($_ eq 'remote_write' ? 'ROLLBACK' : 'COMMIT')
+} map { ($_, 'on') } @levels;
+
+# Each client repeats one of these, in a database, and connects under a level
+# that chance gives it.
+my @databases = ('postgres', 'other');
+my @statements = (
+	'SELECT snowflake_nextval(n % 3 + 1) FROM generate_series(1, 100) n',
+	'SELECT first + i FROM (SELECT snowflake_nextblock(2, 50) AS first OFFSET 0) b, generate_series(0, 49) i',
+	'SELECT comb_uuid() FROM generate_series(1, 100)',
+	$in_transactions);
 my @children;
 
 # Where clients connect to, read by them whenever they lost their server.
@@ -59,16 +70,20 @@ sub run_client
 {
 	my ($number, $database, $statement) = @_;
 
+	srand($seed + $number);
 	append_to_file("$directory/$number.sql", "$statement;\n" x 200);
 	until (-e "$directory/stop")
 	{
 		my ($host, $port) = split ' ', slurp_file("$directory/server");
 		my $started = time;
+		my $level = $levels[ rand @levels ];
 
 		# psql prints a result when it is complete: a key that is printed was
-		# given, and one that was given is printed.
-		system("psql -X -q -A -t -h $host -p $port -d $database -f $directory/$number.sql"
-			  . " >>$directory/$number.keys 2>>$directory/$number.errors");
+		# given, and one that was given is printed. While the standby is away it
+		# waits with its server, and goes on, or loses it, as that does.
+		system("PGOPTIONS='-c synchronous_commit=$level'"
+			  . " psql -X -q -A -t -h $host -p $port -d $database -f $directory/$number.sql"
+			  . " >>$directory/$database.$number.keys 2>>$directory/$number.errors");
 		sleep 0.2 if time - $started < 0.2;
 	}
 	return;
@@ -76,6 +91,8 @@ sub run_client
 
 sub start_clients
 {
+	my @clients = map { my $database = $_; map { [ $database, $_ ] } @statements } @databases;
+
 	for my $number (0 .. $#clients)
 	{
 		my $pid = fork;
@@ -150,6 +167,19 @@ sub random_offset
 	return $offsets[ rand @offsets ];
 }
 
+# Stops what sends WAL to the standby, so that the primary's disk has what the
+# standby's has not; returns its process, if the server was up to tell. (To stop
+# what receives it would not do: that reads what was sent when it goes on.)
+sub stall_standby
+{
+	my ($status, $sender) = eval { $primary->psql('postgres',
+		"SELECT pid FROM pg_stat_replication WHERE sync_state = 'sync'") };
+
+	return undef unless defined $status && $status == 0 && $sender;
+	kill 'STOP', $sender;
+	return $sender;
+}
+
 my %inject = (
 	'postmaster kills' => sub {
 		$primary->kill9;
@@ -186,20 +216,33 @@ my %inject = (
 		$standby->kill9;
 		start($standby);
 	},
+	'standby stalls' => sub {
+		my $moment = 0.2 + rand 1.5;
+		my $sender = stall_standby();
+
+		sleep $moment;
+		kill 'CONT', $sender if $sender;
+	},
 	'promotions' => sub {
 		my $old = $primary;
+		my $moment = 0.5 + rand 2;
+		my $sender = rand() < 0.7 ? stall_standby() : undef;
 
+		sleep $moment if $sender;
 		$old->kill9;
+		# What is stopped does not notice that its server is gone.
+		kill 9, $sender if $sender;
 		$standby->promote;
 		$primary = $standby;
 		publish($primary);
 		make_standby();
 	});
 
-# How often each comes, of 20.
+# How often each comes, of 23.
 my @lot = (
 	('postmaster kills') x 5, ('backend kills') x 3, ('clock steps') x 8,
-	'immediate restarts', 'clean restarts', 'standby kills', 'promotions');
+	('promotions') x 3,
+	'immediate restarts', 'clean restarts', 'standby kills', 'standby stalls');
 
 #
 # The run
@@ -208,9 +251,8 @@ $primary = PostgreSQL::Test::Cluster->new('node0');
 $clock{ $primary->name } = SeqidClock->new;
 $primary->init(allows_streaming => 1);
 start($primary);
-$primary->safe_psql('postgres', 'CREATE EXTENSION seqid');
 $primary->safe_psql('postgres', 'CREATE DATABASE other');
-$primary->safe_psql('other', 'CREATE EXTENSION seqid');
+$primary->safe_psql($_, 'CREATE EXTENSION seqid') for @databases;
 $primary->append_conf('postgresql.conf', $common_conf);
 make_standby();
 $primary->stop;
@@ -235,10 +277,22 @@ waitpid $_, 0 for splice @children;
 $standby->stop('immediate');
 $primary->stop('immediate');
 
-my $keys = `cat $directory/*.keys | wc -l`;
-my $twice = `cat $directory/*.keys | LC_ALL=C sort -T $directory | uniq -d | wc -l`;
+my ($keys, $twice) = (0, 0);
+for my $database (@databases)
+{
+	my $given = `cat $directory/$database.*.keys | wc -l`;
+	my @repeated = `cat $directory/$database.*.keys | LC_ALL=C sort -T $directory | uniq -d`;
+
+	chomp $given;
+	note("torture: $given ids in $database, " . @repeated . ' duplicates'
+		. (@repeated ? ", the first $repeated[0]" : ''));
+	cmp_ok($given, '>', 10000, "$database: keys were given");
+	is(scalar(@repeated), 0, "$database: no key was given twice");
+	$keys += $given;
+	$twice += @repeated;
+}
 my $refused = `cat $directory/*.errors | grep -c 'ERROR:  clock is'`;
-s/\s//g for $keys, $twice, $refused;
+chomp $refused;
 
 my $kills = $faults{'postmaster kills'} + $faults{'backend kills'} + $faults{'standby kills'};
 note("torture: seed $seed, $minutes minutes");
@@ -246,6 +300,4 @@ note("torture: $faults{$_} $_") for sort keys %faults;
 note("torture: $refused calls refused as the clock was behind");
 note("torture: $keys ids, $kills kills, $faults{'clock steps'} clock steps, $faults{promotions} promotions, $twice duplicates");
 
-cmp_ok($keys, '>', 10000, 'keys were given');
-is($twice, 0, 'no key was given twice');
 done_testing();

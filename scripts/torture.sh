@@ -3,12 +3,13 @@
 #
 # usage: scripts/torture.sh [--minutes N] [--seed S]     10 minutes
 #
-# Clients write down every key they are given. Faults come at random: the
-# postmaster or a backend is killed, the server is restarted, its clock is set,
-# its synchronous standby is promoted and a new one made. The seed is printed;
-# with the same seed the same faults come in the same order. At the end prints
-# how many keys were given, which faults were injected, and how many keys were
-# given twice; the exit status is 0 if none was.
+# Clients of two databases, under every synchronous_commit, write down each key
+# they are given. Faults come at random: the postmaster or a backend is killed,
+# the server is restarted, its clock is set, its synchronous standby is killed,
+# stalls, or is promoted and a new one made. The seed is printed; with the same
+# seed the same faults come in the same order. At the end prints how many keys
+# were given, which faults were injected, and how many keys were given twice in
+# a database; the exit status is 0 if none was.
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/.." && pwd)
