@@ -75,6 +75,9 @@ sub draw
 sub wait_for_second_after
 {
 	my ($id, $comb) = @_;
+
+	# Where nothing was drawn, other tests have told.
+	return if "$id $comb" !~ /^\d+ [0-9a-f-]+$/;
 	my $second = outcome("SELECT floor(extract(epoch FROM greatest(snowflake_timestamp($id), comb_uuid_timestamp('$comb'))))");
 
 	$node->poll_query_until('shop', "SELECT floor(extract(epoch FROM clock_timestamp())) > $second")
