@@ -480,14 +480,16 @@ BEGIN
 			MESSAGE = 'must be superuser to repair the clock mark';
 	END IF;
 
+	-- One at a time.
+	LOCK TABLE pg_extension IN SHARE ROW EXCLUSIVE MODE;
 	SELECT e.oid, n.nspname, pg_get_userbyid(e.extowner) INTO extension, schema, owner
 	  FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
 	 WHERE e.extname = 'seqid';
+	-- The one that is dumped: others may have been added to the extension.
 	SELECT c.oid, n.nspname, c.relname INTO found_oid, found_schema, found_name
-	  FROM pg_depend d JOIN pg_class c ON c.oid = d.objid
+	  FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig)
 	  JOIN pg_namespace n ON n.oid = c.relnamespace
-	 WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_extension'::regclass
-	   AND d.refobjid = extension AND d.deptype = 'e' AND c.relkind = 'S';
+	 WHERE e.oid = extension AND c.relkind = 'S';
 
 	-- What has the name, if anything, must be it.
 	IF to_regclass(format('%I.seqid_clock_mark', schema)) <> coalesce(found_oid, 0) THEN

@@ -60,11 +60,13 @@
 #include "access/relation.h"
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_control.h"
 #include "clock_mark.h"
 #include "common/controldata_utils.h"
 #include "compat.h"
 #include "durable_wal.h"
+#include "guc.h"
 #include "mark_page.h"
 #include "miscadmin.h"
 #include "shared_state.h"
@@ -152,6 +154,8 @@ open_mark_relation(void)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("clock mark \"%s\" is not a permanent sequence",
 						RelationGetRelationName(rel)),
+				 rel->rd_rel->relkind == RELKIND_SEQUENCE ?
+				 errhint("Let a superuser make it one with ALTER SEQUENCE ... SET LOGGED.") :
 				 errhint("Rename it, and let a superuser call seqid_repair_mark() when the clock is right.")));
 	return rel;
 }
@@ -250,6 +254,26 @@ unwritten_floor_ms(void)
 	return ms > wall_clock_read_ms() ? Min(ms + WALL_MS_PER_S - 1, MARK_MAX_MS) : 0;
 }
 
+/*
+ * Databases that found no place in shared memory have a floor in common, which one
+ * of them must not move far into the future, and into the marks of the others.
+ */
+static void
+check_common_floor(Relation rel, const Mark *mark)
+{
+	int64		ahead_ms = mark->ms - wall_clock_read_ms();
+
+	if (ahead_ms > seqid_max_clock_regression_ms &&
+		seqid_database_state() == seqid_overflow_place(seqid_shared_state()))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("clock mark \"%s\" is %lld ms ahead of the clock",
+						RelationGetRelationName(rel), (long long) ahead_ms),
+				 errdetail("Shared memory has room for %d databases that draw keys; this one has its floor in common with others, and would move their keys into the future.",
+						   SHARED_STATE_DATABASES),
+				 errhint("Correct the clock, or draw keys in this database first after a restart of the server.")));
+}
+
 /* The buffer must be locked exclusively; unwritten_ms is for invariant 4. */
 static Mark
 raise_mark(Relation rel, Buffer buffer, int64 wanted_ms, int64 unwritten_ms)
@@ -260,7 +284,10 @@ raise_mark(Relation rel, Buffer buffer, int64 wanted_ms, int64 unwritten_ms)
 
 	/* Invariant 2: the floor first, then the nonce of this life. */
 	if (mark.nonce != nonce)
+	{
+		check_common_floor(rel, &mark);
 		seqid_atomic_raise(&database->floor_ms, mark.written ? mark.ms : unwritten_ms);
+	}
 
 	/* Invariant 3: and no lower than any mark of this life. */
 	mark.ms = Max(mark.ms, wanted_ms);

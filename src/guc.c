@@ -16,7 +16,7 @@
 #define MAX_CLOCK_REGRESSION_MS	(100.0 * 365 * 24 * 60 * 60 * 1000)
 
 char	   *seqid_shards = NULL;
-const ShardSetting *seqid_shard_setting = NULL;
+const		ShardSetting *seqid_shard_setting = NULL;
 uint64		seqid_shard_setting_changes = 0;
 double		seqid_max_clock_regression_ms = 10000;
 char	   *seqid_allowed_shards = NULL;
@@ -34,7 +34,7 @@ typedef struct AllowedShards
 
 /* Tells what is wrong with a list that cannot be read. */
 static bool
-read_list(const char *text, ShardList *list)
+read_list(const char *text, ShardList * list)
 {
 	const char *where;
 	const char *why;
@@ -190,8 +190,8 @@ void
 seqid_define_settings(void)
 {
 	/*
-	 * Set to one shard for a server that stands alone, so that tables need not
-	 * name it; to a list for a cluster, the same on all its nodes.
+	 * Set to one shard for a server that stands alone, so that tables need
+	 * not name it; to a list for a cluster, the same on all its nodes.
 	 */
 	DefineCustomStringVariable("seqid.shards",
 							   "Sets the shard of this server's snowflake ids, or lists those of its cluster.",

@@ -62,11 +62,16 @@ sequence_on_page(Page page)
 		return NULL;
 
 	item = PageGetItemId(page, FirstOffsetNumber);
-	if (!ItemIdIsNormal(item))
+	if (!ItemIdIsNormal(item) ||
+		ItemIdGetOffset(item) != MAXALIGN(ItemIdGetOffset(item)) ||
+		ItemIdGetOffset(item) < SizeOfPageHeaderData + sizeof(ItemIdData) ||
+		ItemIdGetOffset(item) + ItemIdGetLength(item) > BLCKSZ - PageGetSpecialSize(page) ||
+		ItemIdGetLength(item) < SizeofHeapTupleHeader)
 		return NULL;
 
 	tuple = (HeapTupleHeader) PageGetItem(page, item);
-	if (ItemIdGetLength(item) < tuple->t_hoff + SEQUENCE_DATA_SIZE)
+	if (tuple->t_hoff != MAXALIGN(tuple->t_hoff) || tuple->t_hoff < SizeofHeapTupleHeader ||
+		ItemIdGetLength(item) < tuple->t_hoff + SEQUENCE_DATA_SIZE)
 		return NULL;
 
 	return (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);

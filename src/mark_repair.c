@@ -17,34 +17,22 @@
 
 #include "access/relation.h"
 #include "clock_mark.h"
-#include "comb_layout.h"
 #include "durable_wal.h"
 #include "fmgr.h"
 #include "mark_page.h"
 #include "miscadmin.h"
 #include "pg_epoch.h"
 #include "shared_state.h"
-#include "snowflake_layout.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 #include "wall_clock.h"
 
-/* The last time that an id tells which any database drew from a shard. */
-static int64
-last_snowflake_ms(void)
-{
-	SharedState *state = seqid_shared_state();
-	const SnowflakeLayout *layout = &snowflake_64;
-	uint64		tick = 0;
-
-	for (int shard = 0; shard <= snowflake_max_shard(layout); shard++)
-		tick = Max(tick, pg_atomic_read_u64(seqid_shard_tick(state, layout, shard)));
-
-	return snowflake_tick_ms(layout, (int64) tick) + layout->epoch_unix_ms;
-}
-
-/* No key of this database tells a later time, as far as is known. */
+/*
+ * No key of this database tells a later time, as far as is known.  Words of shards
+ * are not asked: what this database drew from them is covered by its marks, and
+ * what others did is no business of it.
+ */
 static int64
 highest_known_ms(void)
 {
@@ -55,15 +43,13 @@ highest_known_ms(void)
 	ms = Max(ms, seqid_checkpoint_ms() + WALL_MS_PER_S - 1);
 	ms = Max(ms, (int64) pg_atomic_read_u64(&database->floor_ms));
 	ms = Max(ms, (int64) pg_atomic_read_u64(&database->highest_mark_ms));
-	ms = Max(ms, comb_tick_ms((int64) pg_atomic_read_u64(&database->comb_tick)));
-	ms = Max(ms, last_snowflake_ms());
 
 	return Min(ms, MARK_MAX_MS);
 }
 
 /*
- * Writes a new mark, if that on the page is of no use.  A page that cannot be read
- * as one, because its checksum is wrong, reads as zeros.
+ * Writes a new mark, if that on the page is of no use, or lower than one of this
+ * life of the server.  A page whose checksum is wrong reads as zeros.
  */
 static Mark
 repair_page(Relation rel)
@@ -78,7 +64,9 @@ repair_page(Relation rel)
 		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, 0, RBM_ZERO_ON_ERROR, NULL);
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	if (!seqid_read_mark_page(buffer, &mark) || !mark_is_in_range(&mark) || !mark.written)
+	if (!seqid_read_mark_page(buffer, &mark) || !mark_is_in_range(&mark) ||
+		mark.ms < (int64) pg_atomic_read_u64(&seqid_database_state()->highest_mark_ms) ||
+		!mark.written)
 	{
 		mark.ms = highest_known_ms();
 		mark.nonce = 0;
@@ -92,7 +80,7 @@ repair_page(Relation rel)
 /*
  * seqid_rewrite_mark(mark regclass) returns timestamptz
  *	  What seqid_repair_mark() does when there is a sequence: makes its page anew if
- *	  it is damaged, tells no time, or was never written; returns the mark that it
+ *	  it is damaged, tells no time or one too low, or was never written; returns the mark that it
  *	  has then.  Not undone by a rollback.  42501 unless the caller is superuser,
  *	  25006 on a standby, 42809 if that is not a permanent sequence.
  */

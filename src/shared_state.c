@@ -11,13 +11,16 @@
 #include "entropy.h"
 #include "miscadmin.h"
 #include "shared_state.h"
+#include "storage/lwlock.h"
+#include "utils/inval.h"
+#include "utils/syscache.h"
 
 /*
  * The segment's name carries the version of the struct: after an upgrade
  * without a restart, code that has another idea of its fields must not find
  * this one.  Change the number whenever SharedState changes.
  */
-#define SHARED_STATE_NAME "seqid shared state 4"
+#define SHARED_STATE_NAME "seqid shared state 5"
 
 SharedState *seqid_attached_state = NULL;
 DatabaseState *seqid_attached_database = NULL;
@@ -49,6 +52,7 @@ init_shared_state(void *segment)
 	SharedState *state = segment;
 
 	state->life = next_life;
+	state->overflown = false;
 	for (int i = 0; i < SNOWFLAKE_WORDS; i++)
 	{
 		pg_atomic_init_u64(&state->shard_ticks[i], 0);
@@ -100,36 +104,91 @@ seqid_attach_shared_state(void)
 	return seqid_attached_state;
 }
 
-/*
- * Whether the place is this database's, which it becomes if it is free.  Places
- * are not freed: with the same number of tries everybody gets to the same one.
- */
-static bool
-is_or_becomes_ours(DatabaseState *place)
+/* Our place, if somebody has taken it already. */
+static DatabaseState *
+find_place(DatabaseState *places)
 {
-	uint32		owner = pg_atomic_read_u32(&place->database);
+	for (int i = 0; i < SHARED_STATE_DATABASES; i++)
+	{
+		if (pg_atomic_read_u32(&places[i].database) == MyDatabaseId)
+		{
+			/* What is in it was written before it became ours. */
+			pg_read_barrier();
+			return &places[i];
+		}
+	}
+	return NULL;
+}
 
-	if (owner == InvalidOid &&
-		pg_atomic_compare_exchange_u32(&place->database, &owner, MyDatabaseId))
-		return true;
-	return owner == MyDatabaseId;
+/*
+ * A place that is free, or whose database has been dropped: that had no sessions
+ * any more, and who comes after us cannot have its number.  *owner is what is to
+ * be found there when it is taken.
+ */
+static DatabaseState *
+find_vacancy(DatabaseState *places, Oid *owner)
+{
+	for (int i = 0; i < SHARED_STATE_DATABASES; i++)
+	{
+		*owner = pg_atomic_read_u32(&places[i].database);
+		if (!OidIsValid(*owner))
+			return &places[i];
+	}
+
+	AcceptInvalidationMessages();
+	for (int i = 0; i < SHARED_STATE_DATABASES; i++)
+	{
+		*owner = pg_atomic_read_u32(&places[i].database);
+		if (!SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(*owner)))
+			return &places[i];
+	}
+	return NULL;
+}
+
+/*
+ * Takes the vacancy, or the place for those that find none; NULL if somebody has
+ * been faster.  Under a lock, as two sessions of a database must not have two
+ * places: who has read the floor in one would not know that in the other.  For the
+ * same reason, once a database has found no place, none is given away any more.
+ */
+static DatabaseState *
+take_place(SharedState *state, DatabaseState *vacancy, Oid owner)
+{
+	DatabaseState *place;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	place = find_place(state->databases);
+	if (place == NULL)
+	{
+		if (vacancy == NULL)
+			state->overflown = true;
+		if (state->overflown)
+			place = seqid_overflow_place(state);
+		else if (pg_atomic_read_u32(&vacancy->database) == owner)
+		{
+			place = vacancy;
+			init_database_state(place);
+			pg_write_barrier();
+			pg_atomic_write_u32(&place->database, MyDatabaseId);
+		}
+	}
+	LWLockRelease(AddinShmemInitLock);
+
+	return place;
 }
 
 DatabaseState *
 seqid_attach_database(void)
 {
-	DatabaseState *places = seqid_shared_state()->databases;
-	DatabaseState *place = &places[SHARED_STATE_DATABASES];
+	SharedState *state = seqid_shared_state();
+	DatabaseState *place = find_place(state->databases);
 
-	for (uint32 try = 0; try < SHARED_STATE_DATABASES; try++)
+	while (place == NULL)
 	{
-		DatabaseState *next = &places[(MyDatabaseId + try) % SHARED_STATE_DATABASES];
+		Oid			owner;
+		DatabaseState *vacancy = find_vacancy(state->databases, &owner);
 
-		if (is_or_becomes_ours(next))
-		{
-			place = next;
-			break;
-		}
+		place = take_place(state, vacancy, owner);
 	}
 	seqid_attached_database = place;
 

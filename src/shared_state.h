@@ -59,8 +59,9 @@ typedef struct DatabaseState
 	pg_atomic_uint64 durable_file;
 
 	/*
-	 * Whose it is, InvalidOid for nobody's yet.  Lock-free; set once, so that
-	 * who has found his place may keep its address.
+	 * Whose it is, InvalidOid for nobody's yet.  Set under
+	 * AddinShmemInitLock, read without; that of a database which exists
+	 * stays, so that who has found his place may keep its address.
 	 */
 	pg_atomic_uint32 database;
 	char		padding[SHARED_STATE_LINE_SIZE - 4 * sizeof(uint64) - sizeof(uint32)];
@@ -73,7 +74,13 @@ typedef struct SharedState
 	 * struct is created.  See clock_mark.c.
 	 */
 	uint64		life;
-	char		life_padding[SHARED_STATE_LINE_SIZE - sizeof(uint64)];
+
+	/*
+	 * Has a database found no place?  Protected by AddinShmemInitLock; only
+	 * ever becomes true.
+	 */
+	bool		overflown;
+	char		life_padding[SHARED_STATE_LINE_SIZE - sizeof(uint64) - sizeof(bool)];
 
 	/*
 	 * The last tick (see snowflake_layout.h) that each shard of each layout
@@ -88,7 +95,7 @@ typedef struct SharedState
 	/*
 	 * Find that of this database with seqid_database_state().  The last one
 	 * serves all databases that found no place: what is kept there is the
-	 * highest of them, so they can hold each other back, and nothing worse.
+	 * highest of them all.
 	 */
 	DatabaseState databases[SHARED_STATE_DATABASES + 1];
 } SharedState;
@@ -120,9 +127,17 @@ seqid_shared_state(void)
 	return seqid_attach_shared_state();
 }
 
+/* Where databases are that found no place of their own. */
+static inline DatabaseState *
+seqid_overflow_place(SharedState *state)
+{
+	return &state->databases[SHARED_STATE_DATABASES];
+}
+
 /*
  * Finds this database's place in the shared state, or takes one that is free.
- * Takes no lock; errors of seqid_attach_shared_state().
+ * Takes a lock if it is the first to look for it; errors of
+ * seqid_attach_shared_state().
  */
 extern DatabaseState *seqid_attach_database(void);
 

@@ -212,6 +212,43 @@ check_fill($_->[0], "copied, and a crash: $_->[1]") for [ 'original', 'the origi
   [ 'copy', 'so does the copy' ];
 
 #
+# Databases that come and go do not use up what the server has for those that are
+# there: a far mark in one that comes late stays its own.
+#
+sub set_far_ahead
+{
+	my ($database) = @_;
+
+	return outcome($database, "SELECT setval('seqid_clock_mark', last_value + 86400000) FROM seqid_clock_mark;
+		SELECT comb_uuid_timestamp(comb_uuid()) > now() + interval '23h'");
+}
+
+sub is_at_the_clock
+{
+	my ($database, $what) = @_;
+
+	is(outcome($database, "SELECT snowflake_timestamp(snowflake_nextval(77)) < clock_timestamp() + interval '10s',
+			comb_uuid_timestamp(comb_uuid()) < clock_timestamp() + interval '10s'"), 't|t', $what);
+	return;
+}
+
+$clock->set('+0s');
+$node->safe_psql('postgres', 'CREATE DATABASE coming_template');
+$node->safe_psql('coming_template', 'CREATE EXTENSION seqid');
+for my $i (1 .. 70)
+{
+	$node->safe_psql('postgres', 'CREATE DATABASE coming TEMPLATE coming_template');
+	$node->safe_psql('coming', 'SELECT snowflake_nextval(77)');
+	$node->safe_psql('postgres', 'DROP DATABASE coming');
+}
+$node->safe_psql('postgres', "CREATE DATABASE $_ TEMPLATE coming_template") for 'late', 'evil';
+is_at_the_clock('late', 'come and gone: a late one has ids');
+like(set_far_ahead('evil'), qr/^t$/m, 'come and gone: one that is a day ahead');
+is_at_the_clock('late', 'come and gone: the late one is not affected');
+$node->safe_psql('postgres', 'DROP DATABASE evil');
+is_at_the_clock('late', 'come and gone: nor afterwards');
+
+#
 # More databases than the server remembers one by one.
 #
 $node->safe_psql('postgres', 'CREATE DATABASE cell_template');
@@ -242,6 +279,14 @@ my @first = draw_in_cells();
 is(scalar(@first), 70, 'many databases: each has an id');
 my @second = draw_in_cells();
 is(not_above(\@first, \@second), 0, 'many databases: all go on');
+
+# Those that the server has no place for have a floor in common, which none of them
+# moves far.
+$node->safe_psql('postgres', "CREATE DATABASE $_ TEMPLATE cell_template") for 'without_place', 'evil';
+is_at_the_clock('without_place', 'without a place: has ids');
+is(set_far_ahead('evil'), '55000', 'without a place: one that is a day ahead is refused');
+is_at_the_clock($_, "without a place: $_ is not affected") for 'without_place', 'cell_70';
+$node->safe_psql('postgres', 'DROP DATABASE evil');
 $node->kill9;
 $clock->set('-3s');
 $clock->start($node);

@@ -185,6 +185,44 @@ for my $case (
 }
 outcome('ALTER EXTENSION seqid SET SCHEMA public');
 
+# The owner has put a sequence of his own into the extension: it is not the mark.
+{
+	$clock->set('+0s');
+	my $last = draw();
+	as_owner('CREATE SEQUENCE mine; SELECT nextval(\'mine\'); ALTER EXTENSION seqid ADD SEQUENCE mine');
+	is(outcome('SELECT seqid_repair_mark() = clock_mark FROM seqid_stat()'), 't',
+		'another sequence: a sound mark stays');
+	outcome(sprintf($drop, 'public'));
+	$clock->set('-5s');
+	is(outcome('SELECT seqid_repair_mark() > now()'), 't', 'another sequence: is not taken for the mark');
+	$node->kill9;
+	$clock->start($node);
+	cmp_ok(outcome('SELECT snowflake_nextval(5)'), '>', $last, 'another sequence: ids go on after a crash');
+	outcome('ALTER EXTENSION seqid DROP SEQUENCE mine; DROP SEQUENCE mine');
+	check_place('another sequence', 'public');
+}
+
+# Lower than what this life of the server knows: by an owner who sets it.
+{
+	$clock->set('+0s');
+	my $last = draw();
+	as_owner("SELECT setval('seqid_clock_mark', 0)");
+	is(outcome("SELECT seqid_repair_mark() > now() - interval '1s'"), 't', 'set to 0: raised to what is known');
+}
+
+# Of another database's clock it is no business.
+{
+	$node->safe_psql('postgres', 'CREATE DATABASE hasty');
+	$node->safe_psql('hasty', 'CREATE EXTENSION seqid');
+	$clock->set('+1d');
+	$node->safe_psql('hasty', 'SELECT snowflake_nextval(700)');
+	$clock->set('+0s');
+	outcome(sprintf($drop, 'public'));
+	is(outcome("SELECT seqid_repair_mark() < now() + interval '1h'"), 't', 'a fast clock elsewhere: does not matter');
+	like(outcome('SELECT snowflake_nextval(5)'), qr/^\d+$/, 'a fast clock elsewhere: ids go on');
+	$node->safe_psql('postgres', 'DROP DATABASE hasty');
+}
+
 # In a transaction that is rolled back, and for a session that was there before.
 {
 	$clock->set('+0s');
@@ -225,6 +263,14 @@ sub damage_file
 	{
 		truncate $handle, 0 or die $!;
 	}
+	elsif ($how eq 'line pointer')
+	{
+		# beyond the page, with its length and its flags as they were
+		seek $handle, 24, 0;
+		read $handle, my $pointer, 4;
+		seek $handle, 24, 0;
+		print $handle pack('L', unpack('L', $pointer) & ~0x7fff | 20000);
+	}
 	elsif ($how eq 'flipped bit')
 	{
 		# between the line pointers and the tuple, where nothing is
@@ -256,7 +302,7 @@ sub check_damaged_file
 	return;
 }
 
-check_damaged_file($_, $_) for 'magic number', 'zeros', 'empty';
+check_damaged_file($_, $_) for 'magic number', 'zeros', 'empty', 'line pointer';
 
 #
 # A sound mark stays what it is, also one that is far ahead.
