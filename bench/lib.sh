@@ -150,6 +150,21 @@ run_pgbench()
 		s/^tps = \([0-9.]*\) (excluding.*/\1/p' "$work/pgbench.out"
 }
 
+# keep_percentiles PART SUBJECT P...: of the microseconds that the last run of
+# pgbench logged, with -l --log-prefix="$work/pgbench_log".
+keep_percentiles()
+{
+	local part=$1 subject=$2 p
+	shift 2
+
+	cat "$work"/pgbench_log.* | awk '{ print $3 }' | sort -n >"$work/latencies"
+	rm -f "$work"/pgbench_log.*
+	for p in "$@"; do
+		keep "$part" "$subject" "p$p" "$(awk -v p="$p" '{ us[NR] = $1 }
+			END { i = int(NR * p + 0.5); if (i < 1) i = 1; print us[i] }' "$work/latencies")"
+	done
+}
+
 # script NAME SQL: a file for pgbench.
 script()
 {

@@ -4,18 +4,13 @@
 
 part_stall()
 {
-	local round subject query p
+	local round subject query
 
 	for round in $(seq "$rounds"); do
 		while IFS='|' read -r subject query; do
 			progress "stall: round $round of $rounds: $subject"
-			rm -f "$work"/pgbench_log.*
 			run_pgbench "$(script stall "$query;")" -c 4 -j 4 -T "$seconds" -l --log-prefix="$work/pgbench_log" >/dev/null
-			cat "$work"/pgbench_log.* | awk '{ print $3 }' | sort -n >"$work/latencies"
-			for p in 0.99 0.999 0.9999 1; do
-				keep stall "$subject" "p$p" "$(awk -v p="$p" '{ us[NR] = $1 }
-					END { i = int(NR * p + 0.5); if (i < 1) i = 1; print us[i] }' "$work/latencies")"
-			done
+			keep_percentiles stall "$subject" 0.99 0.999 0.9999 1
 		done <<-'LIST'
 			no function|SELECT 1
 			nextval|SELECT nextval('sequence_plain')
