@@ -5,19 +5,59 @@
 # rounds, in turn (A B A B), and every figure is kept in the table result of that
 # server; what is shown are medians, with the smallest and the largest figure.
 
-started=no
+# The builds that are measured; with --against "this against".
+builds=this
+
 stop_server()
 {
-	[ $started = yes ] || return 0
+	[ -e "$work/data/postmaster.pid" ] || return 0
 	(cd / && as_user "$bin/pg_ctl" -s -m fast -D "$work/data" stop) >/dev/null 2>&1 || true
-	started=no
 }
 
 clean_up()
 {
+	local build
+
 	trap '' INT TERM
-	stop_server
+	for build in $builds; do
+		use_build "$build"
+		stop_server
+	done
+	use_build this
 	rm -rf "$work"
+}
+
+# use_build this|against: whose server is meant from here on.  Both run all the
+# time; the one that is not asked does nothing.
+use_build()
+{
+	work=${work%/against}
+	[ "$1" = this ] || work=$work/against
+	bin=$work/server/usr/lib/postgresql/${PG_MAJOR:-}/bin
+}
+
+# prepare_against DIRECTORY: a server for the build of those sources, beside.
+prepare_against()
+{
+	mkdir "$work/against"
+	builds="this against"
+	use_build against
+	top=$1 build_seqid
+	start_server "$shared_buffers"
+	create_results
+	create_kinds
+	use_build this
+}
+
+# collect_against PART: brings its figures to ours, as those of 'against PART'.
+collect_against()
+{
+	[ "$builds" != this ] || return 0
+	use_build against
+	sql -c "COPY (SELECT 'against ' || part, subject, metric, figure FROM result WHERE part = '$1' ORDER BY n) TO STDOUT" \
+		>"$work/figures"
+	use_build this
+	sql -c "COPY result (part, subject, metric, figure) FROM STDIN" <"$work/against/figures"
 }
 
 # Builds seqid, optimised as PGXS does, into a private copy of PostgreSQL.
@@ -54,7 +94,6 @@ start_server()
 		CONF
 	fi
 	cd "$work"
-	started=yes
 	as_user "$bin/pg_ctl" -s -w -D "$work/data" -l "$work/server.log" \
 		-o "-c shared_buffers=$1" start ||
 		{ cat "$work/server.log" >&2; die "the server does not start"; }

@@ -2,12 +2,15 @@
 # run.sh: measures seqid against PostgreSQL's own functions, and against those of
 # its peers that are installed.
 #
-# usage: bench/run.sh [--quick] [--rounds N] [--size N] [--out DIRECTORY] [PART...]
+# usage: bench/run.sh [--quick] [--rounds N] [--size N] [--out DIRECTORY]
+#                     [--against DIRECTORY] [PART...]
 #
 #   PART      percall limit contended insert cache order stall wrap; all by default
 #   --quick   two minutes instead of a quarter of an hour: fewer rounds, smaller sizes
 #   --rounds  rounds of each measurement, in turn (5); medians are shown
 #   --size    100 is a million rows, or calls, and so on in proportion
+#   --against sources of another build, which is measured in turn with this one
+#             and shown beside it; for the parts percall and contended
 #   --out     where results.tsv and, with gnuplot, the plots go (bench/out)
 #
 # Builds seqid and starts a throwaway server of its own below a temporary
@@ -25,6 +28,7 @@ rounds=5
 size=100
 seconds=3
 out=$top/bench/out
+against=
 command="bench/run.sh${*:+ $*}"
 
 while [ $# -gt 0 ]; do
@@ -33,11 +37,19 @@ while [ $# -gt 0 ]; do
 		--rounds) rounds=${2:?}; shift ;;
 		--size) size=${2:?}; shift ;;
 		--out) out=$(realpath -m "${2:?}"); shift ;;
+		--against) against=$(realpath -e "${2:?}"); shift ;;
 		percall | limit | contended | insert | cache | order | stall | wrap) parts+=("$1") ;;
 		*) sed -n '/^# usage/,/^# picks/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 	esac
 	shift
 done
+[ -z "$against" ] || {
+	all_parts=(percall contended)
+	for part in "${parts[@]}"; do
+		[ "$part" = percall ] || [ "$part" = contended ] ||
+			die "part $part cannot be measured against another build"
+	done
+}
 [ ${#parts[@]} -gt 0 ] || parts=("${all_parts[@]}")
 shared_buffers=1GB
 
@@ -50,6 +62,7 @@ start_server "$shared_buffers"
 create_results
 . "$top/bench/kinds.sh"
 create_kinds
+[ -z "$against" ] || prepare_against "$against"
 for part in "${parts[@]}"; do
 	. "$top/bench/parts/$part.sh"
 done

@@ -51,14 +51,19 @@ round_contended_wait()
 
 part_contended()
 {
-	local round
+	local round build
 
 	for round in $(seq "$rounds"); do
-		round_contended_keys "round $round of $rounds"
-		round_contended_wait "round $round of $rounds" "one id, alone" 0
-		round_contended_wait "round $round of $rounds" "one id, 12 clients take blocks" 12
+		for build in $builds; do
+			use_build "$build"
+			round_contended_keys "round $round of $rounds, $build build"
+			round_contended_wait "round $round of $rounds, $build build" "one id, alone" 0
+			round_contended_wait "round $round of $rounds, $build build" "one id, 12 clients take blocks" 12
+		done
 	done
+	use_build this
 	progress_end
+	collect_against contended
 
 	sql <<-'SQL'
 		\echo
@@ -72,5 +77,13 @@ part_contended()
 		       max(median) FILTER (WHERE metric = 'p0.99') AS "99 %",
 		       max(median) FILTER (WHERE metric = 'p0.999') AS "99.9 %"
 		  FROM median WHERE part = 'contended' AND metric <> 'keys/s' GROUP BY subject ORDER BY min(n);
+	SQL
+	[ "$builds" != this ] || return 0
+	sql <<-'SQL'
+		\echo 'contended: this build against the other; keys a second, and percentiles of microseconds'
+		SELECT subject, metric, round(t.median) AS "this", round(a.median) AS against,
+		       round((t.median / nullif(a.median, 0))::numeric, 2) AS ratio
+		  FROM median t JOIN median a USING (subject, metric)
+		 WHERE t.part = 'contended' AND a.part = 'against contended' ORDER BY t.n;
 	SQL
 }

@@ -24,40 +24,62 @@ percall_subjects()
 	peer_calls
 }
 
+round_percall()
+{
+	local subject call
+
+	while IFS='|' read -r subject call; do
+		time_query percall "$subject" \
+			"SELECT count($call) FROM (SELECT generate_series(1, CALLS) AS g) v" $((size * 2000 + 50000))
+	done < <(percall_subjects)
+}
+
 part_percall()
 {
-	local round subject call times=$((rounds * 4))
+	local round build times=$((rounds * 4))
 
 	for round in $(seq $times); do
-		progress "percall: round $round of $times"
-		while IFS='|' read -r subject call; do
-			time_query percall "$subject" \
-				"SELECT count($call) FROM (SELECT generate_series(1, CALLS) AS g) v" $((size * 2000 + 50000))
-		done < <(percall_subjects)
+		for build in $builds; do
+			progress "percall: round $round of $times: $build build"
+			use_build "$build"
+			round_percall
+		done
 	done
+	use_build this
 	progress_end
+	collect_against percall
 
 	sql <<-'SQL'
 		\echo
 		\echo 'percall: nanoseconds a call, over a trivial function in the same query'
-		CREATE VIEW percall AS
+		CREATE VIEW percall_net AS
 		WITH round AS (
-			SELECT *, row_number() OVER (PARTITION BY subject ORDER BY n) AS round
-			  FROM result WHERE part = 'percall' AND metric = 'ns'
+			SELECT *, row_number() OVER (PARTITION BY part, subject ORDER BY n) AS round
+			  FROM result WHERE part IN ('percall', 'against percall') AND metric = 'ns'
 		), net AS (
-			SELECT r.n, r.subject, r.figure - t.figure AS net
+			SELECT r.n, r.part, r.subject, r.figure - t.figure AS net
 			  FROM round r JOIN round t
-			    ON t.round = r.round
+			    ON t.part = r.part AND t.round = r.round
 			   AND t.subject = CASE r.subject WHEN 'snowflake' THEN 'trivial of a shard' ELSE 'trivial' END
 			 WHERE r.subject NOT LIKE 'trivial%'
 		)
-		SELECT min(n) AS n, subject, percentile_cont(0.5) WITHIN GROUP (ORDER BY net) AS net,
+		SELECT min(n) AS n, part, subject, percentile_cont(0.5) WITHIN GROUP (ORDER BY net) AS net,
 		       min(net) AS smallest, max(net) AS largest
-		  FROM net GROUP BY subject;
+		  FROM net GROUP BY part, subject;
+		CREATE VIEW percall AS SELECT * FROM percall_net WHERE part = 'percall';
 		SELECT subject, round(net) AS "net ns", round(smallest) AS smallest, round(largest) AS largest,
 		       round((net / (SELECT net FROM percall WHERE subject = 'nextval'))::numeric, 2) AS "of nextval",
 		       round((net / (SELECT net FROM percall WHERE subject = 'random'))::numeric, 3) AS "of random",
 		       round((net / (SELECT net FROM percall WHERE subject = 'core uuidv7'))::numeric, 3) AS "of core uuidv7"
 		  FROM percall ORDER BY n;
+	SQL
+	[ "$builds" != this ] || return 0
+	sql <<-'SQL'
+		\echo
+		\echo 'percall: net nanoseconds a call, this build against the other'
+		SELECT subject, round(t.net) AS "this", round(a.net) AS against,
+		       round((t.net / nullif(a.net, 0))::numeric, 2) AS ratio
+		  FROM percall t JOIN percall_net a USING (subject)
+		 WHERE a.part = 'against percall' ORDER BY t.n;
 	SQL
 }
