@@ -14,6 +14,7 @@ OBJS = \
 	src/comb_check.o \
 	src/comb_codec.o \
 	src/dictionary.o \
+	src/dictionary_cache.o \
 	src/dictionary_shape.o \
 	src/durable_wal.o \
 	src/entropy.o \

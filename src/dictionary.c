@@ -1,6 +1,6 @@
 /*
  * dictionary.c
- *	  The tables that intern terms, and the statements on them.
+ *	  The statements on the tables that intern terms.
  *
  * A dictionary is an ordinary table, known by what it consists of, see
  * dictionary_shape.c.  Nothing else is written down about it, so that it can be
@@ -12,48 +12,21 @@
  * with an identity column.  The default can name any other sequence as well,
  * and then the user must be allowed to draw from it.
  *
- * Plans are kept by the process for each dictionary.  They contain its name, so
- * they are made anew when the table or any schema is invalidated.
+ * Plans are kept, see dictionary_cache.c.  They contain the table's name, so they
+ * are made anew when it or any schema is invalidated.
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "compat.h"
-#include "dictionary.h"
-#include "dictionary_shape.h"
+#include "dictionary_cache.h"
 #include "executor/spi.h"
 #include "scatter.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
-#include "utils/rel.h"
-#include "utils/syscache.h"
-
-typedef enum Statement
-{
-	FIND_IDS,
-	FIND_TERMS,
-	INSERT_TERMS
-} Statement;
-
-#define STATEMENTS (INSERT_TERMS + 1)
-
-struct Dictionary
-{
-	Oid			relid;			/* hash key: must be first */
-	bool		valid;			/* cleared by invalidation, at any time */
-	int			running;		/* statements under way, which may nest */
-	DictionaryShape shape;
-	SPIPlanPtr	plans[STATEMENTS];	/* NULL until needed */
-};
-
-static HTAB *dictionaries = NULL;
-static bool any_invalid = false;
-static uint64 invalidations = 0;	/* of any relation, whether ours or not */
 
 /*
  * What a statement does to which table.  The array goes through unnest() in the
@@ -66,7 +39,7 @@ static const struct
 	int			argument_count;
 	Oid			argument_types[2];
 	int			result;
-}			statements[STATEMENTS] =
+}			statements[DICTIONARY_STATEMENTS] =
 
 {
 	[FIND_IDS] =
@@ -90,136 +63,6 @@ static const struct
 	}
 };
 
-/* ------------------------------------------------------------------------
- * What the process knows of dictionaries
- * ------------------------------------------------------------------------
- */
-
-/* What belongs to a relation, its table or sequence; or all. */
-static void
-invalidate(Oid relid)
-{
-	HASH_SEQ_STATUS status;
-	Dictionary *dictionary;
-
-	invalidations++;
-	hash_seq_init(&status, dictionaries);
-	while ((dictionary = hash_seq_search(&status)) != NULL)
-	{
-		if (OidIsValid(relid) &&
-			dictionary->relid != relid && dictionary->shape.sequence != relid)
-			continue;
-		dictionary->valid = false;
-		any_invalid = true;
-	}
-}
-
-static void
-invalidate_relation(Datum arg pg_attribute_unused(), Oid relid)
-{
-	invalidate(relid);
-}
-
-static void
-invalidate_schema(Datum arg pg_attribute_unused(), int cache pg_attribute_unused(),
-				  uint32 hash pg_attribute_unused())
-{
-	invalidate(InvalidOid);
-}
-
-static void
-initialize(void)
-{
-	HASHCTL		control = {.keysize = sizeof(Oid),.entrysize = sizeof(Dictionary)};
-
-	if (dictionaries != NULL)
-		return;
-	dictionaries = hash_create("seqid dictionaries", 16, &control, HASH_ELEM | HASH_BLOBS);
-	CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
-	CacheRegisterSyscacheCallback(NAMESPACEOID, invalidate_schema, (Datum) 0);
-}
-
-static void
-forget(Dictionary *dictionary)
-{
-	for (int i = 0; i < STATEMENTS; i++)
-	{
-		if (dictionary->plans[i] != NULL)
-			SPI_freeplan(dictionary->plans[i]);
-	}
-	hash_search(dictionaries, &dictionary->relid, HASH_REMOVE, NULL);
-}
-
-/*
- * Throws away what was invalidated, so that dropped dictionaries cost nothing.
- * What is running, because a trigger has come back here, must stay.
- */
-static void
-sweep(void)
-{
-	HASH_SEQ_STATUS status;
-	Dictionary *dictionary;
-
-	if (!any_invalid)
-		return;
-	any_invalid = false;
-
-	hash_seq_init(&status, dictionaries);
-	while ((dictionary = hash_seq_search(&status)) != NULL)
-	{
-		if (dictionary->valid)
-			continue;
-		if (dictionary->running > 0)
-			any_invalid = true;
-		else
-			forget(dictionary);
-	}
-}
-
-static void
-describe_or_refuse(Relation rel, Dictionary *dictionary)
-{
-	if (!seqid_describe_dictionary(rel, &dictionary->shape))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a dictionary", RelationGetRelationName(rel)),
-				 errdetail("A dictionary is a table with a unique column \"id\" whose default is scatter_nextval(), and a unique column \"term\" of collation \"C\"."),
-				 errhint("Create one with intern_create().")));
-}
-
-Dictionary *
-seqid_dictionary_open(Oid relid)
-{
-	Relation	rel;
-	Dictionary *dictionary;
-
-	initialize();
-	/* Taking the lock lets in what has been changed. */
-	rel = try_relation_open(relid, AccessShareLock);
-	sweep();
-	if (rel == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("dictionary with OID %u does not exist", relid)));
-
-	dictionary = hash_search(dictionaries, &relid, HASH_FIND, NULL);
-	if (dictionary == NULL)
-	{
-		Dictionary	described = {.relid = relid};
-		uint64		invalidations_before = invalidations;
-
-		describe_or_refuse(rel, &described);
-		/* What was invalidated meanwhile was not yet there to be marked. */
-		described.valid = invalidations == invalidations_before;
-		any_invalid = any_invalid || !described.valid;
-		dictionary = hash_search(dictionaries, &relid, HASH_ENTER, NULL);
-		*dictionary = described;
-	}
-	relation_close(rel, NoLock);
-
-	return dictionary;
-}
-
 char	   *
 seqid_dictionary_name(const Dictionary *dictionary)
 {
@@ -228,11 +71,6 @@ seqid_dictionary_name(const Dictionary *dictionary)
 	return quote_qualified_identifier(get_namespace_name(schema),
 									  get_rel_name(dictionary->relid));
 }
-
-/* ------------------------------------------------------------------------
- * The statements
- * ------------------------------------------------------------------------
- */
 
 /*
  * The plan for a statement, while that is counted as running.  Always the
@@ -243,7 +81,7 @@ seqid_dictionary_name(const Dictionary *dictionary)
  * thrown away, unless a statement further up is still running it.
  */
 static SPIPlanPtr
-plan_for(Dictionary *dictionary, Statement statement)
+plan_for(Dictionary *dictionary, DictionaryStatement statement)
 {
 	SPIPlanPtr	plan = dictionary->plans[statement];
 	char	   *sql;
@@ -279,7 +117,7 @@ plan_reads(SPIPlanPtr plan, Oid relid)
 
 /* Runs a statement within SPI; what it returns is in SPI_tuptable. */
 static void
-execute(Dictionary *dictionary, Statement statement, Datum *arguments, bool read_only)
+execute(Dictionary *dictionary, DictionaryStatement statement, Datum *arguments, bool read_only)
 {
 	SPIPlanPtr volatile plan;
 	int			result;

@@ -1,0 +1,32 @@
+/*
+ * dictionary_cache.h
+ *	  What the process knows of dictionaries.
+ */
+#ifndef SEQID_DICTIONARY_CACHE_H
+#define SEQID_DICTIONARY_CACHE_H
+
+#include "postgres.h"
+
+#include "dictionary.h"
+#include "dictionary_shape.h"
+#include "executor/spi.h"
+
+typedef enum DictionaryStatement
+{
+	FIND_IDS,
+	FIND_TERMS,
+	INSERT_TERMS
+} DictionaryStatement;
+
+#define DICTIONARY_STATEMENTS (INSERT_TERMS + 1)
+
+struct Dictionary
+{
+	Oid			relid;			/* hash key: must be first */
+	bool		valid;			/* cleared by invalidation, at any time */
+	int			running;		/* statements under way, which may nest */
+	DictionaryShape shape;
+	SPIPlanPtr	plans[DICTIONARY_STATEMENTS];	/* NULL until needed */
+};
+
+#endif							/* SEQID_DICTIONARY_CACHE_H */
