@@ -14,6 +14,11 @@
  *
  * Plans are kept, see dictionary_cache.c.  They contain the table's name, so they
  * are made anew when it or any schema is invalidated.
+ *
+ * The plans look terms up in an index however small the planner takes the table
+ * to be: the SQL functions have enable_seqscan = off, and plans are made nowhere
+ * else.  Without it a plan that was made while the table was small would read all
+ * of it for each term when it has grown.
  */
 #include "postgres.h"
 
