@@ -359,6 +359,26 @@ CREATE TRIGGER swap AFTER INSERT ON swapped EXECUTE FUNCTION swap();
 SELECT cardinality(intern_ids('swapped', array_agg(n::text))) AS interned FROM generate_series(1, 10010) n;
 SELECT (SELECT count(*) FROM swapped_old) AS in_the_old, (SELECT count(*) FROM swapped) AS in_the_new;
 SELECT intern_drop('swapped_old'), intern_drop('swapped');
+-- One that goes through more dictionaries than a session remembers, and back to
+-- the first.
+SELECT count(intern_create('other_' || n)) AS others FROM generate_series(1, 80) n;
+CREATE FUNCTION go_round() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM intern_id(('other_' || n)::regclass, new.term) FROM generate_series(1, 80) n;
+	IF length(new.term) > 1 THEN
+		PERFORM intern_id('words', substr(new.term, 2));
+	END IF;
+	RETURN new;
+END
+$$;
+CREATE TRIGGER go_round AFTER INSERT ON words FOR EACH ROW EXECUTE FUNCTION go_round();
+SELECT intern_ids('words', '{xylocarp,jujube}') AS ids \gset
+SELECT intern_terms('words', :'ids') AS went_round;
+SELECT intern_find('words', 'carp') = intern_id('words', 'carp') AS known,
+       intern_terms('other_1', intern_ids('other_1', '{jujube,carp,e}')) AS first,
+       intern_terms('other_80', intern_ids('other_80', '{jujube,carp,e}')) AS last;
+DROP TRIGGER go_round ON words;
+SELECT count(*) AS dropped FROM generate_series(1, 80) n, intern_drop(('other_' || n)::regclass);
 -- One that keeps rows out is found out.
 CREATE FUNCTION keep_out() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 CREATE TRIGGER keep_out BEFORE INSERT ON words FOR EACH ROW EXECUTE FUNCTION keep_out();
@@ -395,6 +415,6 @@ SELECT intern_term('uris', actor) AS liked_both
 
 DROP TABLE likes;
 SELECT intern_drop(name) FROM unnest('{uris,words,many,growing,passing}'::regclass[]) AS name;
-DROP FUNCTION noise, without, as_user, intern_head, change, swap, keep_out, take_away;
+DROP FUNCTION noise, without, as_user, intern_head, change, swap, go_round, keep_out, take_away;
 SET client_min_messages = warning;
 DROP SCHEMA intern_s CASCADE;

@@ -83,7 +83,8 @@ seqid_dictionary_name(const Dictionary *dictionary)
  *
  * A plan that was invalidated would be made again from the name it contains,
  * which a schema that was renamed may have left to another table.  So it is
- * thrown away, unless a statement further up is still running it.
+ * thrown away, unless a statement further up may still be running it: then it
+ * stays until that is done, and the new one goes with SPI_finish().
  */
 static SPIPlanPtr
 plan_for(Dictionary *dictionary, DictionaryStatement statement)
@@ -94,16 +95,22 @@ plan_for(Dictionary *dictionary, DictionaryStatement statement)
 	if (plan != NULL && SPI_plan_is_valid(plan))
 		return plan;
 	if (plan != NULL && dictionary->running == 1)
+	{
+		dictionary->plans[statement] = NULL;
 		SPI_freeplan(plan);
-	dictionary->plans[statement] = NULL;
+	}
 
 	sql = psprintf(statements[statement].sql, seqid_dictionary_name(dictionary));
 	plan = SPI_prepare_cursor(sql, statements[statement].argument_count,
 							  (Oid *) statements[statement].argument_types,
 							  CURSOR_OPT_GENERIC_PLAN);
-	if (plan == NULL || SPI_keepplan(plan) != 0)
+	if (plan == NULL)
 		elog(ERROR, "could not prepare \"%s\": %s", sql, SPI_result_code_string(SPI_result));
-	dictionary->plans[statement] = plan;
+	if (dictionary->plans[statement] == NULL)
+	{
+		SPI_keepplan(plan);
+		dictionary->plans[statement] = plan;
+	}
 
 	return plan;
 }

@@ -2,54 +2,62 @@
  * dictionary_cache.c
  *	  What the process knows of dictionaries.
  *
- * What was learnt of a dictionary is kept, with the plans of its statements.  It is
- * invalidated with the relation cache and then learnt anew, but it stays while a
- * statement of it is running, as a trigger may have come back here.
+ * What was learnt of a dictionary is kept, with the plans of its statements, for
+ * the dictionaries that were used last.  It is invalidated with the relation cache
+ * and then learnt anew, but it stays while a statement of it is running, as a trigger
+ * may have come back here.
  */
 #include "postgres.h"
 
 #include "access/relation.h"
 #include "compat.h"
 #include "dictionary_cache.h"
+#include "storage/lmgr.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+/*
+ * How many dictionaries a process remembers, about 75 kB each.  Who has one for
+ * each of thousands of tenants must not run out of memory for it.
+ */
+#define DICTIONARIES_KEPT 64
+
 static HTAB *dictionaries = NULL;
-static bool any_invalid = false;
+static dlist_head recently_used = DLIST_STATIC_INIT(recently_used); /* latest first */
+static bool any_invalid = false;	/* is there one to be thrown away? */
 static uint64 invalidations = 0;	/* of any relation, whether ours or not */
 
-/* What belongs to a relation, its table or sequence; or all. */
 static void
-invalidate(Oid relid)
+invalidate(Dictionary *dictionary)
 {
-	HASH_SEQ_STATUS status;
-	Dictionary *dictionary;
+	dictionary->valid = false;
+	any_invalid = true;
+}
+
+/* The dictionary of that table, or that draws from that sequence; 0: all. */
+static void
+invalidate_relation(Datum arg pg_attribute_unused(), Oid relid)
+{
+	dlist_iter	i;
 
 	invalidations++;
-	hash_seq_init(&status, dictionaries);
-	while ((dictionary = hash_seq_search(&status)) != NULL)
+	dlist_foreach(i, &recently_used)
 	{
-		if (OidIsValid(relid) &&
-			dictionary->relid != relid && dictionary->shape.sequence != relid)
-			continue;
-		dictionary->valid = false;
-		any_invalid = true;
+		Dictionary *dictionary = dlist_container(Dictionary, recency, i.cur);
+
+		if (!OidIsValid(relid) ||
+			dictionary->relid == relid || dictionary->shape.sequence == relid)
+			invalidate(dictionary);
 	}
 }
 
 static void
-invalidate_relation(Datum arg pg_attribute_unused(), Oid relid)
-{
-	invalidate(relid);
-}
-
-static void
-invalidate_schema(Datum arg pg_attribute_unused(), int cache pg_attribute_unused(),
+invalidate_schema(Datum arg, int cache pg_attribute_unused(),
 				  uint32 hash pg_attribute_unused())
 {
-	invalidate(InvalidOid);
+	invalidate_relation(arg, InvalidOid);
 }
 
 static void
@@ -59,7 +67,8 @@ initialize(void)
 
 	if (dictionaries != NULL)
 		return;
-	dictionaries = hash_create("seqid dictionaries", 16, &control, HASH_ELEM | HASH_BLOBS);
+	dictionaries = hash_create("seqid dictionaries", DICTIONARIES_KEPT, &control,
+							   HASH_ELEM | HASH_BLOBS);
 	CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
 	CacheRegisterSyscacheCallback(NAMESPACEOID, invalidate_schema, (Datum) 0);
 }
@@ -72,6 +81,7 @@ forget(Dictionary *dictionary)
 		if (dictionary->plans[i] != NULL)
 			SPI_freeplan(dictionary->plans[i]);
 	}
+	dlist_delete(&dictionary->recency);
 	hash_search(dictionaries, &dictionary->relid, HASH_REMOVE, NULL);
 }
 
@@ -82,16 +92,16 @@ forget(Dictionary *dictionary)
 static void
 sweep(void)
 {
-	HASH_SEQ_STATUS status;
-	Dictionary *dictionary;
+	dlist_mutable_iter i;
 
 	if (!any_invalid)
 		return;
 	any_invalid = false;
 
-	hash_seq_init(&status, dictionaries);
-	while ((dictionary = hash_seq_search(&status)) != NULL)
+	dlist_foreach_modify(i, &recently_used)
 	{
+		Dictionary *dictionary = dlist_container(Dictionary, recency, i.cur);
+
 		if (dictionary->valid)
 			continue;
 		if (dictionary->running > 0)
@@ -101,46 +111,95 @@ sweep(void)
 	}
 }
 
-static void
-describe_or_refuse(Relation rel, Dictionary *dictionary)
+static Dictionary *
+least_recently_used(void)
 {
-	if (!seqid_describe_dictionary(rel, &dictionary->shape))
+	dlist_iter	i;
+
+	dlist_reverse_foreach(i, &recently_used)
+	{
+		Dictionary *dictionary = dlist_container(Dictionary, recency, i.cur);
+
+		if (dictionary->running == 0)
+			return dictionary;
+	}
+	return NULL;
+}
+
+/* Triggers that nest through that many dictionaries get more until they are done. */
+static void
+make_room(void)
+{
+	Dictionary *dictionary;
+
+	while (hash_get_num_entries(dictionaries) >= DICTIONARIES_KEPT &&
+		   (dictionary = least_recently_used()) != NULL)
+		forget(dictionary);
+}
+
+static void
+no_such_dictionary(Oid relid)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE),
+			 errmsg("dictionary with OID %u does not exist", relid)));
+}
+
+/* Learns what there is to know of a dictionary, or refuses the relation. */
+static void
+describe(Dictionary *dictionary)
+{
+	Relation	rel = try_relation_open(dictionary->relid, NoLock);
+	uint64		invalidations_before = invalidations;
+	DictionaryShape shape;
+
+	if (rel == NULL)
+		no_such_dictionary(dictionary->relid);
+	if (!seqid_describe_dictionary(rel, &shape))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a dictionary", RelationGetRelationName(rel)),
 				 errdetail("A dictionary is a table with a unique column \"id\" whose default is scatter_nextval(), and a unique column \"term\" of collation \"C\"."),
 				 errhint("Create one with intern_create().")));
+	relation_close(rel, NoLock);
+
+	dictionary->shape = shape;
+	/* What was invalidated meanwhile was not yet there to be marked. */
+	dictionary->valid = invalidations == invalidations_before;
+	any_invalid = any_invalid || !dictionary->valid;
+}
+
+static Dictionary *
+remember(const Dictionary *described)
+{
+	Dictionary *dictionary;
+
+	make_room();
+	dictionary = hash_search(dictionaries, &described->relid, HASH_ENTER, NULL);
+	*dictionary = *described;
+	dlist_push_head(&recently_used, &dictionary->recency);
+
+	return dictionary;
 }
 
 Dictionary *
 seqid_dictionary_open(Oid relid)
 {
-	Relation	rel;
 	Dictionary *dictionary;
 
 	initialize();
 	/* Taking the lock lets in what has been changed. */
-	rel = try_relation_open(relid, AccessShareLock);
+	LockRelationOid(relid, AccessShareLock);
 	sweep();
-	if (rel == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("dictionary with OID %u does not exist", relid)));
-
 	dictionary = hash_search(dictionaries, &relid, HASH_FIND, NULL);
 	if (dictionary == NULL)
 	{
 		Dictionary	described = {.relid = relid};
-		uint64		invalidations_before = invalidations;
 
-		describe_or_refuse(rel, &described);
-		/* What was invalidated meanwhile was not yet there to be marked. */
-		described.valid = invalidations == invalidations_before;
-		any_invalid = any_invalid || !described.valid;
-		dictionary = hash_search(dictionaries, &relid, HASH_ENTER, NULL);
-		*dictionary = described;
+		describe(&described);
+		return remember(&described);
 	}
-	relation_close(rel, NoLock);
+	dlist_move_head(&recently_used, &dictionary->recency);
 
 	return dictionary;
 }

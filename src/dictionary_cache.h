@@ -10,6 +10,7 @@
 #include "dictionary.h"
 #include "dictionary_shape.h"
 #include "executor/spi.h"
+#include "lib/ilist.h"
 
 typedef enum DictionaryStatement
 {
@@ -27,6 +28,7 @@ struct Dictionary
 	int			running;		/* statements under way, which may nest */
 	DictionaryShape shape;
 	SPIPlanPtr	plans[DICTIONARY_STATEMENTS];	/* NULL until needed */
+	dlist_node	recency;		/* where it is among those used last */
 };
 
 #endif							/* SEQID_DICTIONARY_CACHE_H */

@@ -468,6 +468,41 @@ sub entries
 }
 
 #
+# What a session remembers of dictionaries is limited.
+#
+{
+	my $session = new_session;
+
+	$node->safe_psql('postgres',
+		"SELECT intern_create('tenant_' || n) FROM generate_series(1, 200) n");
+	for my $round (1 .. 2)
+	{
+		my $terms = "ARRAY['a', 'round $round', n::text]";
+
+		$session->query("CREATE TEMP TABLE round_$round AS
+			SELECT n, intern_ids(('tenant_' || n)::regclass, $terms) AS ids FROM generate_series(1, 200) n");
+		is( $session->query(
+				"SELECT count(*) FROM round_$round
+				  WHERE intern_terms(('tenant_' || n)::regclass, ids) = $terms
+				    AND intern_ids(('tenant_' || n)::regclass, $terms) = ids"),
+			'200', "many dictionaries: round $round");
+	}
+  SKIP:
+	{
+		skip 'no pg_backend_memory_contexts', 1
+		  if $session->query("SELECT to_regclass('pg_catalog.pg_backend_memory_contexts') IS NULL") eq 't';
+
+		# three of a dictionary
+		my $plans = $session->query(
+			"SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'CachedPlan' AND ident ~ 'tenant_'");
+		ok($plans >= 3 && $plans <= 3 * 64, 'many dictionaries: plans are kept of some')
+		  or diag("$plans plans");
+	}
+	is($session->errors, '', 'many dictionaries: no error');
+	$session->close;
+}
+
+#
 # A standby knows what is known.
 #
 {
