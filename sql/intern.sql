@@ -379,6 +379,10 @@ SELECT intern_find('words', 'carp') = intern_id('words', 'carp') AS known,
        intern_terms('other_80', intern_ids('other_80', '{jujube,carp,e}')) AS last;
 DROP TRIGGER go_round ON words;
 SELECT count(*) AS dropped FROM generate_series(1, 80) n, intern_drop(('other_' || n)::regclass);
+-- A rule has no say: PostgreSQL refuses ON CONFLICT then.
+CREATE RULE aside AS ON INSERT TO words DO ALSO INSERT INTO heads VALUES (new.id);
+SELECT left(error_of($$SELECT intern_id('words', 'papaya')$$), 5) AS with_a_rule, intern_find('words', 'lime') IS NOT NULL AS known;
+DROP RULE aside ON words;
 -- One that keeps rows out is found out.
 CREATE FUNCTION keep_out() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 CREATE TRIGGER keep_out BEFORE INSERT ON words FOR EACH ROW EXECUTE FUNCTION keep_out();

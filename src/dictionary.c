@@ -15,6 +15,10 @@
  * Plans are kept, see dictionary_cache.c.  They contain the table's name, so they
  * are made anew when it or any schema is invalidated.
  *
+ * Two things that others may change while we only read decide how to insert:
+ * triggers, and who owns the sequence.  So they are believed only under locks that
+ * keep them as they are, see hold_still().
+ *
  * The plans look terms up in an index however small the planner takes the table
  * to be: the SQL functions have enable_seqscan = off, and plans are made nowhere
  * else.  Without it a plan that was made while the table was small would read all
@@ -27,6 +31,7 @@
 #include "dictionary_cache.h"
 #include "executor/spi.h"
 #include "scatter.h"
+#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -247,6 +252,28 @@ check_may_insert(Dictionary *dictionary)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(relid));
 }
 
+/*
+ * Holds what decides how to insert as it is, until the end of the transaction, and
+ * learns it anew if it has been changed since the dictionary was opened.  The lock
+ * on the table keeps out CREATE TRIGGER, the one on the sequence ALTER SEQUENCE;
+ * both are those that INSERT and nextval() take.  The default, rules, policies
+ * and columns are changed under a lock that already excludes readers.
+ *
+ * A sequence that is not the table's own is not locked here: whether the user
+ * may draw from it is found out by nextval().
+ */
+static void
+hold_still(Dictionary *dictionary)
+{
+	LockRelationOid(dictionary->relid, RowExclusiveLock);
+	seqid_dictionary_refresh(dictionary);
+	if (dictionary->shape.owns_sequence)
+	{
+		LockRelationOid(dictionary->shape.sequence, RowExclusiveLock);
+		seqid_dictionary_refresh(dictionary);
+	}
+}
+
 bool
 seqid_dictionary_insert(Dictionary *dictionary, const Datum *terms, int count, int64 *ids)
 {
@@ -256,6 +283,7 @@ seqid_dictionary_insert(Dictionary *dictionary, const Datum *terms, int count, i
 
 	/* A call that is refused must not use up a value. */
 	check_may_insert(dictionary);
+	hold_still(dictionary);
 
 	SPI_connect();
 	drawn = palloc(count * sizeof(Datum));

@@ -3,9 +3,9 @@
  *	  What the process knows of dictionaries.
  *
  * What was learnt of a dictionary is kept, with the plans of its statements, for
- * the dictionaries that were used last.  It is invalidated with the relation cache
- * and then learnt anew, but it stays while a statement of it is running, as a trigger
- * may have come back here.
+ * the dictionaries that were used last.  It is invalidated with the relation cache:
+ * from then on it is not given out before it was learnt anew, but it stays where
+ * it is while a statement of it is running, as a trigger may have come back here.
  */
 #include "postgres.h"
 
@@ -53,6 +53,26 @@ invalidate_relation(Datum arg pg_attribute_unused(), Oid relid)
 	}
 }
 
+/*
+ * ALTER SEQUENCE ... OWNED BY changes pg_depend, of which nobody is told, but
+ * writes the sequence's row in pg_sequence as well, and of that everybody is.
+ */
+static void
+invalidate_sequence(Datum arg pg_attribute_unused(), int cache pg_attribute_unused(),
+					uint32 hash)
+{
+	dlist_iter	i;
+
+	invalidations++;
+	dlist_foreach(i, &recently_used)
+	{
+		Dictionary *dictionary = dlist_container(Dictionary, recency, i.cur);
+
+		if (hash == 0 || dictionary->sequence_hash == hash)
+			invalidate(dictionary);
+	}
+}
+
 static void
 invalidate_schema(Datum arg, int cache pg_attribute_unused(),
 				  uint32 hash pg_attribute_unused())
@@ -70,6 +90,7 @@ initialize(void)
 	dictionaries = hash_create("seqid dictionaries", DICTIONARIES_KEPT, &control,
 							   HASH_ELEM | HASH_BLOBS);
 	CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
+	CacheRegisterSyscacheCallback(SEQRELID, invalidate_sequence, (Datum) 0);
 	CacheRegisterSyscacheCallback(NAMESPACEOID, invalidate_schema, (Datum) 0);
 }
 
@@ -164,9 +185,18 @@ describe(Dictionary *dictionary)
 	relation_close(rel, NoLock);
 
 	dictionary->shape = shape;
-	/* What was invalidated meanwhile was not yet there to be marked. */
+	dictionary->sequence_hash =
+		GetSysCacheHashValue1(SEQRELID, ObjectIdGetDatum(shape.sequence));
+	/* What was invalidated meanwhile did not yet know its sequence. */
 	dictionary->valid = invalidations == invalidations_before;
 	any_invalid = any_invalid || !dictionary->valid;
+}
+
+void
+seqid_dictionary_refresh(Dictionary *dictionary)
+{
+	if (!dictionary->valid)
+		describe(dictionary);
 }
 
 static Dictionary *
@@ -199,6 +229,8 @@ seqid_dictionary_open(Oid relid)
 		describe(&described);
 		return remember(&described);
 	}
+	/* One that is running has outlived the sweep. */
+	seqid_dictionary_refresh(dictionary);
 	dlist_move_head(&recently_used, &dictionary->recency);
 
 	return dictionary;

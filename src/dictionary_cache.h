@@ -26,9 +26,13 @@ struct Dictionary
 	Oid			relid;			/* hash key: must be first */
 	bool		valid;			/* cleared by invalidation, at any time */
 	int			running;		/* statements under way, which may nest */
+	uint32		sequence_hash;	/* what the sequence is invalidated by */
 	DictionaryShape shape;
 	SPIPlanPtr	plans[DICTIONARY_STATEMENTS];	/* NULL until needed */
 	dlist_node	recency;		/* where it is among those used last */
 };
+
+/* Learns its shape anew if that has been invalidated.  42809 if it has none. */
+extern void seqid_dictionary_refresh(Dictionary *dictionary);
 
 #endif							/* SEQID_DICTIONARY_CACHE_H */
