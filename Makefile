@@ -49,7 +49,7 @@ REGRESS = install snowflake snowflake_codec comb comb_codec sequential_uuid \
 	relocation fragmentation
 REGRESS_OPTS = --temp-instance=./tmp_check
 
-ISOLATION = snowflake_order comb_order intern_race intern_change
+ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileges
 ISOLATION_OPTS = --temp-instance=./tmp_check_iso --load-extension=seqid
 
 TAP_TESTS = 1

@@ -237,6 +237,12 @@ END
 $$;
 SELECT last_value AS before FROM words_id_seq \gset
 SELECT as_user($$intern_find('words', 'pear')$$) AS find, as_user($$intern_id('words', 'pear')$$) AS id;
+SELECT as_user($$intern_ids('words', '{NULL}')$$) AS nothing, as_user($$intern_terms('words', '{}')$$) AS nothing_back;
+GRANT SELECT (id), INSERT ON words TO regress_intern_user;
+SELECT as_user($$intern_find('words', 'pear')$$) AS one_column;
+GRANT SELECT (term) ON words TO regress_intern_user;
+SELECT as_user($$intern_find('words', 'pear')$$) AS find, as_user($$intern_ids('words', '{NULL}')$$) AS nothing;
+REVOKE SELECT (id, term), INSERT ON words FROM regress_intern_user;
 GRANT SELECT ON words TO regress_intern_user;
 SELECT as_user($$intern_find('words', 'pear')$$) AS find, as_user($$intern_ids('words', '{pear,NULL}')$$) AS known,
        as_user($$intern_id('words', 'sorb')$$) AS new;
@@ -252,7 +258,10 @@ SELECT as_user($$scatter_nextval('words_id_seq')$$) AS the_sequence;
 SELECT as_user($$intern_drop('words')$$) AS owner, as_user($$intern_create('intern_s.mine')$$) AS creator;
 GRANT CREATE ON SCHEMA intern_s TO regress_intern_user;
 SELECT as_user($$intern_create('intern_s.mine')$$) AS creator;
-SELECT as_user($$intern_ids('intern_s.mine', '{a,b}')$$) AS use, as_user($$intern_drop('intern_s.mine')$$) AS owner;
+SELECT as_user($$intern_ids('intern_s.mine', '{a,b}')$$) AS use;
+-- what an owner has taken from himself he has not, but may drop
+REVOKE ALL ON intern_s.mine FROM regress_intern_user;
+SELECT as_user($$intern_find('intern_s.mine', 'a')$$) AS find, as_user($$intern_drop('intern_s.mine')$$) AS owner;
 -- a sequence that is another's can be named in a default, but not drawn from
 CREATE SEQUENCE secret_seq;
 SELECT 'secret_seq'::regclass::oid AS secret, 'seqid_clock_mark'::regclass::oid AS mark \gset

@@ -32,7 +32,6 @@
 #include "executor/spi.h"
 #include "scatter.h"
 #include "storage/lmgr.h"
-#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -239,19 +238,6 @@ seqid_dictionary_find_terms(Dictionary *dictionary, const Datum *ids, int count,
 	SPI_finish();
 }
 
-/* Whether the current user may insert an id and a term. */
-static void
-check_may_insert(Dictionary *dictionary)
-{
-	Oid			user = GetUserId();
-	Oid			relid = dictionary->relid;
-
-	if (pg_class_aclcheck(relid, user, ACL_INSERT) != ACLCHECK_OK &&
-		(pg_attribute_aclcheck(relid, dictionary->shape.id_column, user, ACL_INSERT) != ACLCHECK_OK ||
-		 pg_attribute_aclcheck(relid, dictionary->shape.term_column, user, ACL_INSERT) != ACLCHECK_OK))
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(relid));
-}
-
 /*
  * Holds what decides how to insert as it is, until the end of the transaction, and
  * learns it anew if it has been changed since the dictionary was opened.  The lock
@@ -282,7 +268,7 @@ seqid_dictionary_insert(Dictionary *dictionary, const Datum *terms, int count, i
 	bool		all;
 
 	/* A call that is refused must not use up a value. */
-	check_may_insert(dictionary);
+	seqid_dictionary_check_privilege(dictionary->relid, ACL_INSERT);
 	hold_still(dictionary);
 
 	SPI_connect();

@@ -23,12 +23,15 @@ typedef struct Dictionary Dictionary;
 
 /*
  * Locks the table until the end of the transaction and returns what is known
- * of it.  42P01 if there is no such
- * relation, 42809 if it is no dictionary.
+ * of it.  42P01 if there is no such relation; 42501 if the user may not read ids and
+ * terms, before anything is locked; 42809 if it is no dictionary.
  *
  * The result is good while the caller runs, not across calls from SQL.
  */
 extern Dictionary *seqid_dictionary_open(Oid relid);
+
+/* The same for a caller who has locked it, and answers for the right to do so. */
+extern Dictionary *seqid_dictionary_open_locked(Oid relid);
 
 /* Its name as SQL wants it: with the schema, and quoted. */
 extern char *seqid_dictionary_name(const Dictionary *dictionary);
@@ -52,7 +55,8 @@ extern void seqid_dictionary_find_terms(Dictionary *dictionary, const Datum *ids
  * Draws an id for each of count (1 to DICTIONARY_RUN) terms and inserts them, in
  * the order given.  Returns false if some may not be there under these ids, because
  * another transaction has inserted them first, or because of a trigger; which is
- * for the caller to find out, and ids[] is then rubbish.  42501 before an id is drawn if the user may not insert.
+ * for the caller to find out, and ids[] is then rubbish.  42501 before anything is
+ * locked or drawn if the user may not insert.
  */
 extern bool seqid_dictionary_insert(Dictionary *dictionary, const Datum *terms,
 									int count, int64 *ids);

@@ -13,6 +13,8 @@
 #include "compat.h"
 #include "dictionary_cache.h"
 #include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -213,13 +215,11 @@ remember(const Dictionary *described)
 }
 
 Dictionary *
-seqid_dictionary_open(Oid relid)
+seqid_dictionary_open_locked(Oid relid)
 {
 	Dictionary *dictionary;
 
 	initialize();
-	/* Taking the lock lets in what has been changed. */
-	LockRelationOid(relid, AccessShareLock);
 	sweep();
 	dictionary = hash_search(dictionaries, &relid, HASH_FIND, NULL);
 	if (dictionary == NULL)
@@ -234,4 +234,34 @@ seqid_dictionary_open(Oid relid)
 	dlist_move_head(&recently_used, &dictionary->recency);
 
 	return dictionary;
+}
+
+/* Whether the user may do that with a column. */
+static bool
+may_use_column(Oid relid, const char *name, AclMode mode)
+{
+	AttrNumber	column = get_attnum(relid, name);
+
+	return column != InvalidAttrNumber &&
+		pg_attribute_aclcheck(relid, column, GetUserId(), mode) == ACLCHECK_OK;
+}
+
+void
+seqid_dictionary_check_privilege(Oid relid, AclMode mode)
+{
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
+		no_such_dictionary(relid);
+	if (pg_class_aclcheck(relid, GetUserId(), mode) != ACLCHECK_OK &&
+		!(may_use_column(relid, "id", mode) && may_use_column(relid, "term", mode)))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(relid));
+}
+
+Dictionary *
+seqid_dictionary_open(Oid relid)
+{
+	seqid_dictionary_check_privilege(relid, ACL_SELECT);
+	/* Taking the lock lets in what has been changed. */
+	LockRelationOid(relid, AccessShareLock);
+
+	return seqid_dictionary_open_locked(relid);
 }

@@ -11,6 +11,7 @@
 #include "dictionary_shape.h"
 #include "executor/spi.h"
 #include "lib/ilist.h"
+#include "utils/acl.h"
 
 typedef enum DictionaryStatement
 {
@@ -34,5 +35,11 @@ struct Dictionary
 
 /* Learns its shape anew if that has been invalidated.  42809 if it has none. */
 extern void seqid_dictionary_refresh(Dictionary *dictionary);
+
+/*
+ * 42501 unless the user may do that with ids and terms.  To be asked before a lock
+ * is taken or a value drawn: the statement itself, which asks again, comes after.
+ */
+extern void seqid_dictionary_check_privilege(Oid relid, AclMode mode);
 
 #endif							/* SEQID_DICTIONARY_CACHE_H */

@@ -175,14 +175,16 @@ is_column(Relation rel, AttrNumber column, Oid type, Oid collation)
 bool
 seqid_describe_dictionary(Relation rel, DictionaryShape *shape)
 {
+	AttrNumber	term_column;
+
 	if (rel->rd_rel->relkind != RELKIND_RELATION)
 		return false;
 
 	shape->id_column = get_attnum(RelationGetRelid(rel), "id");
-	shape->term_column = get_attnum(RelationGetRelid(rel), "term");
+	term_column = get_attnum(RelationGetRelid(rel), "term");
 
 	if (!is_column(rel, shape->id_column, INT8OID, InvalidOid) ||
-		!is_column(rel, shape->term_column, TEXTOID, C_COLLATION_OID) ||
+		!is_column(rel, term_column, TEXTOID, C_COLLATION_OID) ||
 		!read_default(rel, shape))
 		return false;
 

@@ -17,7 +17,6 @@ typedef struct DictionaryShape
 	int			prefix_bits;
 	bool		has_triggers;	/* on INSERT: may change what is inserted */
 	AttrNumber	id_column;
-	AttrNumber	term_column;
 } DictionaryShape;
 
 /*

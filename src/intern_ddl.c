@@ -99,7 +99,7 @@ intern_drop(PG_FUNCTION_ARGS)
 
 	/* Were the lock raised later, two sessions could wait for each other. */
 	LockRelationOid(relid, AccessExclusiveLock);
-	dictionary = seqid_dictionary_open(relid);
+	dictionary = seqid_dictionary_open_locked(relid);
 
 	SPI_connect();
 	run_utility(psprintf("DROP TABLE %s", seqid_dictionary_name(dictionary)));
