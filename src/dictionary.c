@@ -26,6 +26,7 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "catalog/pg_type.h"
 #include "compat.h"
 #include "dictionary_cache.h"
@@ -35,6 +36,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/plancache.h"
 
 /*
@@ -217,9 +219,21 @@ seqid_dictionary_find_ids(Dictionary *dictionary, const Datum *terms, int count,
 	SPI_finish();
 }
 
+/* As core says it of an array; so early that nothing is copied in vain. */
+static void
+take_room(Size *room, Size bytes)
+{
+	if (bytes > *room)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("array size exceeds the maximum allowed (%d)",
+						(int) MaxAllocSize)));
+	*room -= bytes;
+}
+
 void
 seqid_dictionary_find_terms(Dictionary *dictionary, const Datum *ids, int count,
-							Datum *terms, bool *known)
+							Datum *terms, bool *known, Size *room)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	Datum		argument;
@@ -228,10 +242,16 @@ seqid_dictionary_find_terms(Dictionary *dictionary, const Datum *ids, int count,
 	argument = bigint_array(ids, count);
 	execute(dictionary, FIND_TERMS, &argument, true);
 	check_returned(count);
-	MemoryContextSwitchTo(caller);
 	for (int i = 0; i < count; i++)
 	{
 		terms[i] = returned(i, &known[i]);
+		if (known[i])
+			take_room(room, INTALIGN(toast_raw_datum_size(terms[i])));
+	}
+	MemoryContextSwitchTo(caller);
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		if (known[i])
 			terms[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(terms[i]));
 	}

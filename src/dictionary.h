@@ -46,10 +46,13 @@ extern void seqid_dictionary_find_ids(Dictionary *dictionary, const Datum *terms
 									  int64 *ids, bool *known);
 
 /*
- * The inverse.  The terms are made in the memory context of the caller.
+ * The inverse.  The terms are made in the memory context of the caller.  *room is
+ * how many bytes they may take in an array, and is lowered by what they do; 54000
+ * before it is exceeded.
  */
 extern void seqid_dictionary_find_terms(Dictionary *dictionary, const Datum *ids,
-										int count, Datum *terms, bool *known);
+										int count, Datum *terms, bool *known,
+										Size *room);
 
 /*
  * Draws an id for each of count (1 to DICTIONARY_RUN) terms and inserts them, in

@@ -282,9 +282,10 @@ intern_term(PG_FUNCTION_ARGS)
 	Datum		id = PG_GETARG_DATUM(1);
 	Datum		term;
 	bool		known;
+	Size		room = MaxAllocSize;
 
 	seqid_dictionary_find_terms(seqid_dictionary_open(PG_GETARG_OID(0)),
-								&id, 1, &term, &known);
+								&id, 1, &term, &known, &room);
 	if (!known)
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(term);
@@ -353,7 +354,8 @@ intern_ids(PG_FUNCTION_ARGS)
 /*
  * intern_terms(dictionary regclass, ids bigint[]) returns text[]
  *	  The term of each id where the id is, NULL for NULL and for an id that is
- *	  no term's.  Errors of intern_term.
+ *	  no term's.  Errors of intern_term; 54000 if the array would be larger than
+ *	  arrays can be, before that much memory is taken.
  */
 PG_FUNCTION_INFO_V1(intern_terms);
 Datum
@@ -362,16 +364,28 @@ intern_terms(PG_FUNCTION_ARGS)
 	Dictionary *dictionary = seqid_dictionary_open(PG_GETARG_OID(0));
 	Shape		shape = take_apart(PG_GETARG_ARRAYTYPE_P(1), sizeof(int64),
 								   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+	Datum	   *ids = alloc_many(shape.count, sizeof(Datum));
 	Datum	   *terms = alloc_many(shape.count, sizeof(Datum));
 	bool	   *known = alloc_many(shape.count, sizeof(bool));
+	Size		room = MaxAllocSize;
+	int			count = 0;
 
-	for (int i = 0; i < shape.count; i += DICTIONARY_RUN)
-		seqid_dictionary_find_terms(dictionary, shape.values + i,
-									Min(shape.count - i, DICTIONARY_RUN),
-									terms + i, known + i);
 	for (int i = 0; i < shape.count; i++)
-		shape.nulls[i] = shape.nulls[i] || !known[i];
+	{
+		if (!shape.nulls[i])
+			ids[count++] = shape.values[i];
+	}
+	for (int i = 0; i < count; i += DICTIONARY_RUN)
+		seqid_dictionary_find_terms(dictionary, ids + i, Min(count - i, DICTIONARY_RUN),
+									terms + i, known + i, &room);
+	for (int i = 0, next = 0; i < shape.count; i++)
+	{
+		if (shape.nulls[i])
+			continue;
+		shape.values[i] = terms[next];
+		shape.nulls[i] = !known[next++];
+	}
 
-	PG_RETURN_ARRAYTYPE_P(put_together(shape, terms, shape.nulls, TEXTOID,
+	PG_RETURN_ARRAYTYPE_P(put_together(shape, shape.values, shape.nulls, TEXTOID,
 									   -1, false, TYPALIGN_INT));
 }

@@ -468,7 +468,8 @@ sub entries
 }
 
 #
-# What a session remembers of dictionaries is limited.
+# What a session remembers of dictionaries is limited, and so is the memory that
+# an array takes which cannot be made.
 #
 {
 	my $session = new_session;
@@ -499,6 +500,22 @@ sub entries
 		  or diag("$plans plans");
 	}
 	is($session->errors, '', 'many dictionaries: no error');
+
+	# 10,000 times 200 kB, in the table and in memory 2 kB, would be 2 GB.
+	$session->query("SELECT intern_create('long')");
+	$session->query("INSERT INTO long (term) VALUES (repeat('y', 200000))");
+	is($session->query("SELECT intern_terms('long', array_fill(0, ARRAY[10000]))"),
+		'', 'large array: nothing is returned');
+	like($session->errors, qr/^ERROR:  54000: array size exceeds the maximum allowed \(1073741823\)$/m,
+		'large array: program_limit_exceeded');
+	# The term has the id 0, which a NULL must not be taken for.
+	is($session->query("SELECT array_remove(intern_terms('long', array_fill(NULL::bigint, ARRAY[10000])), NULL)"),
+		'{}', 'large array: of NULLs');
+	my ($peak_kb) = slurp_file("/proc/$session->{pid}/status") =~ /^VmHWM:\s+(\d+) kB$/m;
+	note("peak: $peak_kb kB");
+	cmp_ok($peak_kb, '<', 1000000, 'large array: its memory was not taken first');
+	is($session->query("SELECT length(x[1]), length(x[100]) FROM intern_terms('long', array_fill(0, ARRAY[100])) x"),
+		'200000|200000', 'large array: a smaller one is made');
 	$session->close;
 }
 
