@@ -80,6 +80,7 @@ shuffle(Occurrence *occurrences, int count)
 		Occurrence	swap = occurrences[i];
 		int			j;
 
+		CHECK_FOR_INTERRUPTS();
 		seqid_random_bytes(&random, sizeof(random));
 		j = (int) (random % (uint64) (i + 1));
 		occurrences[i] = occurrences[j];
@@ -100,6 +101,7 @@ sort_distinct(Occurrence *occurrences, int count, Datum *terms)
 	qsort(occurrences, count, sizeof(Occurrence), compare_occurrences);
 	for (int i = 0; i < count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (i == 0 || compare_terms(occurrences[i].term, occurrences[i - 1].term) != 0)
 			terms[distinct++] = PointerGetDatum(occurrences[i].term);
 		occurrences[i].distinct = distinct - 1;
@@ -136,6 +138,7 @@ check_lengths(const Datum *terms, int count)
 	{
 		int			bytes = VARSIZE_ANY_EXHDR(DatumGetPointer(terms[i]));
 
+		CHECK_FOR_INTERRUPTS();
 		if (bytes > DICTIONARY_MAX_TERM_BYTES)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -154,6 +157,7 @@ keep_unknown(Datum *terms, const bool *known, int count)
 
 	for (int i = 0; i < count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (!known[i])
 			terms[kept++] = terms[i];
 	}
@@ -220,6 +224,7 @@ intern_sorted(Dictionary *dictionary, const Datum *terms, int count, int64 *ids)
 
 	for (int i = 0, next = 0; i < count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (!known[i])
 			ids[i] = new_ids[next++];
 	}
@@ -296,13 +301,25 @@ intern_term(PG_FUNCTION_ARGS)
  * ------------------------------------------------------------------------
  */
 
+/* As deconstruct_array() does, which cannot be cancelled. */
 static Shape
-take_apart(ArrayType *array, int16 length, bool by_value, char align)
+take_apart(ArrayType *array)
 {
-	Shape		shape = {.array = array};
+	int			count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
+	Shape		shape = {
+		.array = array,
+		.values = alloc_many(count, sizeof(Datum)),
+		.nulls = alloc_many(count, sizeof(bool)),
+		.count = count
+	};
 
-	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align,
-					  &shape.values, &shape.nulls, &shape.count);
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		array_iterate(iterator, &shape.values[i], &shape.nulls[i]);
+	}
+	array_free_iterator(iterator);
 	return shape;
 }
 
@@ -326,7 +343,7 @@ Datum
 intern_ids(PG_FUNCTION_ARGS)
 {
 	Dictionary *dictionary = seqid_dictionary_open(PG_GETARG_OID(0));
-	Shape		shape = take_apart(PG_GETARG_ARRAYTYPE_P(1), -1, false, TYPALIGN_INT);
+	Shape		shape = take_apart(PG_GETARG_ARRAYTYPE_P(1));
 	Occurrence *occurrences = alloc_many(shape.count, sizeof(Occurrence));
 	Datum	   *terms = alloc_many(shape.count, sizeof(Datum));
 	int64	   *ids;
@@ -335,6 +352,7 @@ intern_ids(PG_FUNCTION_ARGS)
 
 	for (int i = 0; i < shape.count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (!shape.nulls[i])
 			occurrences[count++] = (Occurrence)
 		{
@@ -346,7 +364,10 @@ intern_ids(PG_FUNCTION_ARGS)
 	intern_sorted(dictionary, terms, distinct, ids);
 
 	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		shape.values[occurrences[i].position] = Int64GetDatum(ids[occurrences[i].distinct]);
+	}
 	PG_RETURN_ARRAYTYPE_P(put_together(shape, shape.values, shape.nulls, INT8OID,
 									   sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
@@ -362,8 +383,7 @@ Datum
 intern_terms(PG_FUNCTION_ARGS)
 {
 	Dictionary *dictionary = seqid_dictionary_open(PG_GETARG_OID(0));
-	Shape		shape = take_apart(PG_GETARG_ARRAYTYPE_P(1), sizeof(int64),
-								   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+	Shape		shape = take_apart(PG_GETARG_ARRAYTYPE_P(1));
 	Datum	   *ids = alloc_many(shape.count, sizeof(Datum));
 	Datum	   *terms = alloc_many(shape.count, sizeof(Datum));
 	bool	   *known = alloc_many(shape.count, sizeof(bool));
@@ -372,6 +392,7 @@ intern_terms(PG_FUNCTION_ARGS)
 
 	for (int i = 0; i < shape.count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (!shape.nulls[i])
 			ids[count++] = shape.values[i];
 	}
@@ -380,6 +401,7 @@ intern_terms(PG_FUNCTION_ARGS)
 									terms + i, known + i, &room);
 	for (int i = 0, next = 0; i < shape.count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (shape.nulls[i])
 			continue;
 		shape.values[i] = terms[next];
