@@ -155,8 +155,52 @@ ALTER TABLE there DROP COLUMN seen;
 SELECT scatter_ordinal(intern_id('there', 'e'), 4) AS altered;
 -- a sequence that was set back is no reason to give an id twice
 SELECT setval('there_seq', 1001);
-SELECT left(error_of($$SELECT intern_ids('there', ARRAY(SELECT 'new ' || n FROM generate_series(1, 50) n))$$), 5) AS set_back;
+SELECT split_part(error_of($$SELECT intern_ids('there', ARRAY(SELECT 'new ' || n FROM generate_series(1, 50) n))$$), E'\n', 1) AS set_back;
 SELECT intern_drop('there');
+
+--
+-- A dictionary that was copied, and one whose ids are to be scattered otherwise
+-- (the recipes in the README)
+--
+SELECT intern_create('copied', 3);
+INSERT INTO copied SELECT id, term FROM many WHERE scatter_ordinal(id, 8) < 8;
+SELECT error_of($$SELECT intern_ids('copied', '{a,b,c}')$$) AS without_its_sequence;
+TRUNCATE copied;
+INSERT INTO copied SELECT id, term FROM intern_s."It's ""quoted""";
+ALTER TABLE copied ALTER id SET DEFAULT scatter_nextval('copied_id_seq', 1);
+SELECT setval(pg_get_serial_sequence('copied', 'id'), max(scatter_ordinal(id, 1)) + 1) FROM copied;
+SELECT scatter_ordinal(unnest(intern_ids('copied', '{b,a,e,d}')), 1) AS going_on;
+-- More bits: an id of the old ones would come again.
+ALTER TABLE copied ALTER id SET DEFAULT scatter_nextval('copied_id_seq', 3);
+SELECT count(*) AS old_ids_to_come FROM copied, copied_id_seq WHERE scatter_ordinal(id, 3) >= last_value;
+SELECT left(error_of($$SELECT intern_ids('copied', ARRAY(SELECT 'old ' || n FROM generate_series(1, 10) n))$$), 5) AS collides;
+SELECT intern_drop('copied');
+-- The recipe: for all pairs of bits and some lengths, no id is left to come again,
+-- and new terms get ids.
+CREATE FUNCTION scattered_again(old_bits int, new_bits int, terms int) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	none_left bool;
+BEGIN
+	PERFORM intern_create('again', old_bits);
+	PERFORM intern_ids('again', ARRAY(SELECT 'old ' || n FROM generate_series(1, terms) n));
+	EXECUTE format('ALTER TABLE again ALTER id SET DEFAULT scatter_nextval(''again_id_seq'', %s)', new_bits);
+	PERFORM setval('again_id_seq', (((last_value - 1 >> old_bits) + 1) << new_bits) + 1, false) FROM again_id_seq;
+	SELECT bool_and(scatter_ordinal(id, new_bits) < last_value - 1) INTO none_left FROM again, again_id_seq;
+	PERFORM intern_ids('again', ARRAY(SELECT 'new ' || n FROM generate_series(1, 300) n));
+	PERFORM intern_drop('again');
+	RETURN none_left;
+END
+$$;
+SELECT count(*) AS tried, bool_and(scattered_again(old_bits, new_bits, terms)) AS none_left
+  FROM generate_series(1, 5) old_bits, generate_series(1, 6) new_bits, unnest(ARRAY[1, 2, 31, 32, 33, 100]) terms
+ WHERE old_bits < new_bits;
+DROP FUNCTION scattered_again;
+-- Fewer bits need nothing.
+SELECT intern_create('again', 6);
+SELECT intern_ids('again', ARRAY(SELECT 'old ' || n FROM generate_series(1, 100) n)) IS NOT NULL AS old;
+ALTER TABLE again ALTER id SET DEFAULT scatter_nextval('again_id_seq', 2);
+SELECT intern_ids('again', ARRAY(SELECT 'new ' || n FROM generate_series(1, 10000) n)) IS NOT NULL AS new;
+SELECT intern_drop('again');
 
 --
 -- Tables that are no dictionary

@@ -133,11 +133,32 @@ plan_reads(SPIPlanPtr plan, Oid relid)
 	return list_member_oid(source->relationOids, relid);
 }
 
+/*
+ * Raises the error that was caught again if it is about an id that was drawn and
+ * is there already: to the user it comes as a surprise, who has named no id.
+ */
+static void
+explain_duplicate_id(const Dictionary *dictionary)
+{
+	ErrorData  *error;
+
+	if (geterrcode() != ERRCODE_UNIQUE_VIOLATION)
+		return;
+	error = CopyErrorData();
+	if (error->hint != NULL || error->constraint_name == NULL ||
+		strcmp(error->constraint_name, NameStr(dictionary->shape.id_index)) != 0)
+		return;
+	FlushErrorState();
+	error->hint = "The sequence of the dictionary is behind its ids: it was set back or not copied along, or the ids were scattered over fewer prefix bits before. Set it beyond them.";
+	ReThrowError(error);
+}
+
 /* Runs a statement within SPI; what it returns is in SPI_tuptable. */
 static void
 execute(Dictionary *dictionary, DictionaryStatement statement, Datum *arguments, bool read_only)
 {
-	SPIPlanPtr volatile plan;
+	MemoryContext context = CurrentMemoryContext;
+	SPIPlanPtr	plan;
 	int			result;
 
 	dictionary->running++;
@@ -146,11 +167,15 @@ execute(Dictionary *dictionary, DictionaryStatement statement, Datum *arguments,
 		plan = plan_for(dictionary, statement);
 		result = SPI_execute_plan(plan, arguments, NULL, read_only, 0);
 	}
-	PG_FINALLY();
+	PG_CATCH();
 	{
 		dictionary->running--;
+		MemoryContextSwitchTo(context);
+		explain_duplicate_id(dictionary);
+		PG_RE_THROW();
 	}
 	PG_END_TRY();
+	dictionary->running--;
 
 	if (result != statements[statement].result)
 		elog(ERROR, "could not run a statement on a dictionary: %s",

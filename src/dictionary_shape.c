@@ -22,6 +22,7 @@
 #include "rewrite/rewriteHandler.h"
 #include "scatter.h"
 #include "scatter_permutation.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -53,12 +54,13 @@ is_unique_index(HeapTuple tuple, AttrNumber column, Oid type, Oid collation)
 		heap_attisnull(tuple, Anum_pg_index_indpred, NULL);
 }
 
-static bool
-has_unique_index(Relation rel, AttrNumber column, Oid type, Oid collation)
+/* One that is, or 0. */
+static Oid
+unique_index(Relation rel, AttrNumber column, Oid type, Oid collation)
 {
 	List	   *indexes = RelationGetIndexList(rel);
 	ListCell   *cell;
-	bool		found = false;
+	Oid			found = InvalidOid;
 
 	foreach(cell, indexes)
 	{
@@ -66,7 +68,8 @@ has_unique_index(Relation rel, AttrNumber column, Oid type, Oid collation)
 
 		if (!HeapTupleIsValid(tuple))
 			continue;
-		found = found || is_unique_index(tuple, column, type, collation);
+		if (is_unique_index(tuple, column, type, collation))
+			found = lfirst_oid(cell);
 		ReleaseSysCache(tuple);
 	}
 	list_free(indexes);
@@ -159,36 +162,47 @@ has_insert_triggers(Relation rel)
 		 triggers->trig_insert_before_statement || triggers->trig_insert_after_statement);
 }
 
-static bool
-is_column(Relation rel, AttrNumber column, Oid type, Oid collation)
+/* If the column is of that kind, and unique, an index that sees to it; or 0. */
+static Oid
+column_index(Relation rel, AttrNumber column, Oid type, Oid collation)
 {
 	Form_pg_attribute attribute;
 
 	if (column == InvalidAttrNumber)
-		return false;
+		return InvalidOid;
 	attribute = TupleDescAttr(RelationGetDescr(rel), column - 1);
+	if (attribute->atttypid != type || attribute->attcollation != collation ||
+		!attribute->attnotnull)
+		return InvalidOid;
 
-	return attribute->atttypid == type && attribute->attcollation == collation &&
-		attribute->attnotnull && has_unique_index(rel, column, type, collation);
+	return unique_index(rel, column, type, collation);
 }
 
 bool
 seqid_describe_dictionary(Relation rel, DictionaryShape *shape)
 {
+	Oid			relid = RelationGetRelid(rel);
 	AttrNumber	term_column;
+	Oid			id_index;
+	char	   *id_index_name;
 
 	if (rel->rd_rel->relkind != RELKIND_RELATION)
 		return false;
 
-	shape->id_column = get_attnum(RelationGetRelid(rel), "id");
-	term_column = get_attnum(RelationGetRelid(rel), "term");
+	shape->id_column = get_attnum(relid, "id");
+	term_column = get_attnum(relid, "term");
+	id_index = column_index(rel, shape->id_column, INT8OID, InvalidOid);
 
-	if (!is_column(rel, shape->id_column, INT8OID, InvalidOid) ||
-		!is_column(rel, term_column, TEXTOID, C_COLLATION_OID) ||
+	if (!OidIsValid(id_index) ||
+		!OidIsValid(column_index(rel, term_column, TEXTOID, C_COLLATION_OID)) ||
 		!read_default(rel, shape))
 		return false;
 
-	shape->owns_sequence = owns_sequence(RelationGetRelid(rel), shape);
+	id_index_name = get_rel_name(id_index);
+	if (id_index_name == NULL)
+		return false;
+	namestrcpy(&shape->id_index, id_index_name);
+	shape->owns_sequence = owns_sequence(relid, shape);
 	shape->has_triggers = has_insert_triggers(rel);
 	return true;
 }

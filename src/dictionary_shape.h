@@ -17,6 +17,7 @@ typedef struct DictionaryShape
 	int			prefix_bits;
 	bool		has_triggers;	/* on INSERT: may change what is inserted */
 	AttrNumber	id_column;
+	NameData	id_index;		/* an index that keeps ids unique */
 } DictionaryShape;
 
 /*
