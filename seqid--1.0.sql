@@ -195,7 +195,7 @@ CREATE FUNCTION uuid_sequence_nextval(sequence regclass,
 	block_size int DEFAULT 65536, block_count int DEFAULT 65536)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'uuid_sequence_nextval'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
 COMMENT ON FUNCTION uuid_sequence_nextval(regclass, int, int) IS
 'random UUID whose prefix is the block of the sequence''s next value';
 
@@ -215,9 +215,9 @@ COMMENT ON FUNCTION uuid_time_nextval(int, int) IS
 CREATE FUNCTION scatter_nextval(sequence regclass, prefix_bits int DEFAULT 14)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'scatter_nextval'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
 COMMENT ON FUNCTION scatter_nextval(regclass, int) IS
-'next value of a sequence (from 1), scattered over 2^prefix_bits (1 to 32 bits) small sequences';
+'next value of a sequence (from 1), scattered over 2^prefix_bits (0 to 32 bits) small sequences';
 
 CREATE FUNCTION scatter_prefix(id bigint, prefix_bits int DEFAULT 14)
 RETURNS bigint
@@ -244,21 +244,23 @@ COMMENT ON FUNCTION scatter_ordinal(bigint, int) IS
 -- Interning: strings to dense 64-bit ids.  A dictionary is an ordinary table,
 -- see src/dictionary.c.
 --
+-- They cost what a function in a procedural language does, as they run statements.
+--
 -- The setting is for the planner: a dictionary that has just been filled looks
 -- small to it, and reading all of it for each term would be quadratic.
 --
 
-CREATE FUNCTION intern_create(name text, prefix_bits int DEFAULT 14)
+CREATE FUNCTION intern_create(name text, prefix_bits int DEFAULT 0)
 RETURNS regclass
 AS 'MODULE_PATHNAME', 'intern_create'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION intern_create(text, int) IS
-'create a dictionary, a table (id bigint, term text), whose ids are scattered over 2^prefix_bits (1 to 32 bits) small sequences';
+'create a dictionary, a table (id bigint, term text), whose ids count 0, 1, 2, ..., or are scattered over 2^prefix_bits (up to 32 bits) small sequences';
 
 CREATE FUNCTION intern_id(dictionary regclass, term text)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'intern_id'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100
 SET enable_seqscan = off;
 COMMENT ON FUNCTION intern_id(regclass, text) IS
 'id of a term in a dictionary, assigned if the term is new';
@@ -266,7 +268,7 @@ COMMENT ON FUNCTION intern_id(regclass, text) IS
 CREATE FUNCTION intern_ids(dictionary regclass, terms text[])
 RETURNS bigint[]
 AS 'MODULE_PATHNAME', 'intern_ids'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100
 SET enable_seqscan = off;
 COMMENT ON FUNCTION intern_ids(regclass, text[]) IS
 'ids of terms in a dictionary, in the same places, assigned where terms are new';
@@ -274,7 +276,7 @@ COMMENT ON FUNCTION intern_ids(regclass, text[]) IS
 CREATE FUNCTION intern_find(dictionary regclass, term text)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'intern_find'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
 SET enable_seqscan = off;
 COMMENT ON FUNCTION intern_find(regclass, text) IS
 'id of a term in a dictionary, or NULL if it has none';
@@ -282,7 +284,7 @@ COMMENT ON FUNCTION intern_find(regclass, text) IS
 CREATE FUNCTION intern_term(dictionary regclass, id bigint)
 RETURNS text
 AS 'MODULE_PATHNAME', 'intern_term'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
 SET enable_seqscan = off;
 COMMENT ON FUNCTION intern_term(regclass, bigint) IS
 'term of an id in a dictionary, or NULL if it is no term''s';
@@ -290,7 +292,7 @@ COMMENT ON FUNCTION intern_term(regclass, bigint) IS
 CREATE FUNCTION intern_terms(dictionary regclass, ids bigint[])
 RETURNS text[]
 AS 'MODULE_PATHNAME', 'intern_terms'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
 SET enable_seqscan = off;
 COMMENT ON FUNCTION intern_terms(regclass, bigint[]) IS
 'terms of ids in a dictionary, in the same places, NULL for an id that is no term''s';
@@ -298,7 +300,7 @@ COMMENT ON FUNCTION intern_terms(regclass, bigint[]) IS
 CREATE FUNCTION intern_drop(dictionary regclass)
 RETURNS void
 AS 'MODULE_PATHNAME', 'intern_drop'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION intern_drop(regclass) IS
 'drop a dictionary and its sequence';
 
@@ -331,7 +333,7 @@ COMMENT ON FUNCTION tenant_key_entity(bigint) IS
 CREATE FUNCTION tenant_key_nextval(tenant_id bigint, entities regclass)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'tenant_key_nextval'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
 COMMENT ON FUNCTION tenant_key_nextval(bigint, regclass) IS
 'tenant key of a tenant and the next value of a sequence';
 

@@ -6,22 +6,22 @@ SELECT intern_create('words');
 SELECT intern_id('words', 'pear') AS pear, intern_id('words', 'apple') AS apple,
        intern_id('words', 'pear') AS pear_again, intern_find('words', 'apple') AS apple_found,
        intern_find('words', 'plum') AS plum_found;
-SELECT intern_term('words', 0), intern_term('words', 4611686018427387904), intern_term('words', 1) IS NULL AS none;
+SELECT intern_term('words', 0), intern_term('words', 1), intern_term('words', 2) IS NULL AS none;
 
 -- A batch keeps its order, duplicates, NULLs and shape; new terms get their ids
 -- in sorted order.
-SELECT scatter_ordinal(id), n
+SELECT id, n
   FROM unnest(intern_ids('words', '{plum,NULL,pear,fig,plum,apple,NULL,date}')) WITH ORDINALITY AS i (id, n) ORDER BY n;
 SELECT intern_terms('words', intern_ids('words', '{plum,NULL,pear,fig,plum,apple}')) AS same,
        intern_terms('words', intern_ids('words', '[0:1][3:4]={{fig,NULL},{pear,fig}}')) AS shape,
-       intern_terms('words', '{NULL,0,1}') AS unknown;
+       intern_terms('words', '{NULL,0,99}') AS unknown;
 SELECT intern_ids('words', '{}') AS empty, intern_terms('words', '{}') AS empty_back,
        intern_ids('words', '{NULL,NULL}') AS nothing, intern_terms('words', '{NULL}') AS nothing_back;
 SELECT intern_id('words', NULL) IS NULL AND intern_ids('words', NULL) IS NULL
    AND intern_find('words', NULL) IS NULL AND intern_term('words', NULL) IS NULL
    AND intern_terms('words', NULL) IS NULL AND intern_id(NULL, 'pear') IS NULL
    AND intern_create(NULL) IS NULL AND intern_drop(NULL) IS NULL AS nulls;
-SELECT scatter_ordinal(id), term FROM words ORDER BY scatter_ordinal(id);
+SELECT id, term FROM words ORDER BY id;
 
 -- Terms are bytes: case, spaces and composition count, and so does nothing.
 SELECT count(DISTINCT intern_id('words', term)) AS different, count(*) AS terms
@@ -37,10 +37,10 @@ SELECT last_value = :before AS unchanged FROM words_id_seq;
 
 -- What is rolled back is gone, and its id with it.
 BEGIN;
-SELECT scatter_ordinal(intern_id('words', 'quince')) AS lost \gset
+SELECT intern_id('words', 'quince') AS lost \gset
 ROLLBACK;
 SELECT intern_find('words', 'quince') IS NULL AS gone,
-       scatter_ordinal(intern_id('words', 'quince')) - :lost AS later;
+       intern_id('words', 'quince') - :lost AS later;
 -- A statement that looks things up sees what was there when it began.
 SELECT intern_find('words', 'medlar') AS before, intern_id('words', 'medlar') > 0 AS assigned,
        intern_find('words', 'medlar') AS after;
@@ -70,7 +70,7 @@ SELECT intern_terms('many', ids) = terms AS same, cardinality(terms) AS terms
 -- One by one: the planner takes a table that it last saw with one row for small,
 -- and must not read all of it for each term.
 SELECT intern_create('growing');
-SELECT scatter_ordinal(intern_id('growing', 'first'));
+SELECT intern_id('growing', 'first');
 ANALYZE growing;
 BEGIN;
 SELECT seq_scan AS before, idx_scan AS idx_before FROM pg_stat_xact_user_tables WHERE relname = 'growing' \gset
@@ -118,7 +118,7 @@ SELECT error_of($$SELECT intern_create('words')$$) AS there_already;
 SELECT error_of($$SELECT intern_create('')$$) AS empty,
        error_of($$SELECT intern_create('a b')$$) AS two_words;
 SELECT error_of($$SELECT intern_create('intern_nowhere.words')$$) AS no_schema;
-SELECT error_of($$SELECT intern_create('x', 0)$$) AS no_bits;
+SELECT error_of($$SELECT intern_create('x', -1)$$) AS no_bits;
 SELECT error_of($$SELECT intern_create('x', 33)$$) AS many_bits;
 SELECT to_regclass('x') IS NULL AS nothing_made;
 SELECT intern_create('"intern S"."It''s ""quoted"""', 1), intern_create('"intern S".WORDS'), intern_create('pg_temp.passing')::oid > 0 AS temporary;
@@ -294,10 +294,10 @@ SELECT last_value = :before AS nothing_used_up FROM words_id_seq;
 GRANT INSERT (term) ON words TO regress_intern_user;
 SELECT as_user($$intern_id('words', 'sorb')$$) AS one_column;
 GRANT INSERT (id) ON words TO regress_intern_user;
-SELECT as_user($$scatter_ordinal(intern_id('words', 'sorb'))$$)::bigint - :before AS both_columns;
+SELECT as_user($$intern_id('words', 'sorb')$$)::bigint - :before AS both_columns;
 REVOKE INSERT (id, term) ON words FROM regress_intern_user;
 GRANT INSERT ON words TO regress_intern_user;
-SELECT as_user($$scatter_ordinal(intern_id('words', 'rowan'))$$)::bigint - :before AS whole_table;
+SELECT as_user($$intern_id('words', 'rowan')$$)::bigint - :before AS whole_table;
 SELECT as_user($$scatter_nextval('words_id_seq')$$) AS the_sequence;
 SELECT as_user($$intern_drop('words')$$) AS owner, as_user($$intern_create('intern_s.mine')$$) AS creator;
 GRANT CREATE ON SCHEMA intern_s TO regress_intern_user;
@@ -386,7 +386,7 @@ DROP TRIGGER head ON words;
 -- One that changes the id is believed, one that changes the term is found out.
 CREATE FUNCTION change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	new.id := new.id + 5;
+	new.id := new.id + 1000000;
 	new.term := lower(new.term);
 	RETURN new;
 END

@@ -6,7 +6,11 @@ CREATE SEQUENCE scatter_seq;
 -- Two bits: four sequences, neighbours far apart, each counting 0, 1, 2, ...
 SELECT n, id, scatter_prefix(id, 2) AS prefix, scatter_value(id, 2) AS value, scatter_ordinal(id, 2) AS ordinal
   FROM (SELECT n, scatter_nextval('scatter_seq', 2) AS id FROM generate_series(0, 8) n) v;
--- one bit and 32 bits
+-- none, one bit and 32 bits
+ALTER SEQUENCE scatter_seq RESTART;
+SELECT id, scatter_prefix(id, 0) AS prefix, scatter_value(id, 0) AS value, scatter_ordinal(id, 0) AS ordinal
+  FROM (SELECT scatter_nextval('scatter_seq', 0) AS id FROM generate_series(1, 3)) v;
+SELECT scatter_ordinal(9223372036854775807, 0) = 9223372036854775807 AS last;
 ALTER SEQUENCE scatter_seq RESTART;
 SELECT id, scatter_prefix(id, 1) AS prefix, scatter_value(id, 1) AS value
   FROM (SELECT scatter_nextval('scatter_seq', 1) AS id FROM generate_series(1, 3)) v;
@@ -38,7 +42,7 @@ SELECT count(*) AS tried, count(*) FILTER (WHERE scatter_ordinal(id, bits) = val
        count(*) FILTER (WHERE (scatter_prefix(id, bits) << (63 - bits)) + scatter_value(id, bits) = id) AS parts,
        count(*) FILTER (WHERE scatter_value(id, bits) = (value - 1) >> bits) AS vals
   FROM (SELECT bits, value, scatter_at(value, bits) AS id
-          FROM (SELECT 1 + n % 32 AS bits, 1 + ((random() * 9223372036854774784)::bigint >> (n % 62)) AS value
+          FROM (SELECT n % 33 AS bits, 1 + ((random() * 9223372036854774784)::bigint >> (n % 62)) AS value
                   FROM generate_series(1, 12800) n) v) v;
 DROP FUNCTION scatter_at(bigint, int);
 -- the last value of a sequence
@@ -62,15 +66,15 @@ CREATE SEQUENCE scatter_down_seq INCREMENT -1;
 SELECT error_of($$SELECT scatter_nextval('scatter_down_seq')$$);
 CREATE SEQUENCE scatter_low_seq MINVALUE -9223372036854775808 START -9223372036854775808;
 SELECT error_of($$SELECT scatter_nextval('scatter_low_seq')$$);
-SELECT error_of($$SELECT scatter_nextval('scatter_seq', 0)$$);
+SELECT error_of($$SELECT scatter_nextval('scatter_seq', -1)$$);
 SELECT error_of($$SELECT scatter_nextval('scatter_seq', 33)$$);
 SELECT error_of('SELECT scatter_prefix(1, 33)');
-SELECT error_of('SELECT scatter_value(1, 0)');
+SELECT error_of('SELECT scatter_value(1, -1)');
 SELECT error_of('SELECT scatter_ordinal(-1, 14)');
 SELECT left(error_of($$SELECT scatter_nextval('pg_class')$$), 5) AS no_sequence;
 -- a bad call takes no value
 SELECT setval('scatter_seq', 10);
-SELECT left(error_of($$SELECT scatter_nextval('scatter_seq', 0)$$), 5) AS refused;
+SELECT left(error_of($$SELECT scatter_nextval('scatter_seq', -1)$$), 5) AS refused;
 SELECT scatter_ordinal(scatter_nextval('scatter_seq')) AS next;
 -- privileges are the sequence's
 CREATE ROLE regress_seqid_user;

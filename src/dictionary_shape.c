@@ -138,7 +138,7 @@ read_default(Relation rel, DictionaryShape *shape)
 	shape->sequence = DatumGetObjectId(((Const *) linitial(call->args))->constvalue);
 	shape->prefix_bits = DatumGetInt32(((Const *) lsecond(call->args))->constvalue);
 
-	return shape->prefix_bits >= 1 &&
+	return shape->prefix_bits >= 0 &&
 		shape->prefix_bits <= SCATTER_MAX_PREFIX_BITS;
 }
 

@@ -18,7 +18,6 @@
 #include "catalog/pg_type.h"
 #include "compat.h"
 #include "dictionary.h"
-#include "entropy.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -68,27 +67,6 @@ compare_occurrences(const void *a, const void *b)
 }
 
 /*
- * Terms may come from anybody, and there are orders for which qsort() takes time
- * that is quadratic: at random, none can be contrived.
- */
-static void
-shuffle(Occurrence *occurrences, int count)
-{
-	for (int i = count - 1; i > 0; i--)
-	{
-		uint64		random;
-		Occurrence	swap = occurrences[i];
-		int			j;
-
-		CHECK_FOR_INTERRUPTS();
-		seqid_random_bytes(&random, sizeof(random));
-		j = (int) (random % (uint64) (i + 1));
-		occurrences[i] = occurrences[j];
-		occurrences[j] = swap;
-	}
-}
-
-/*
  * Sorts occurrences and numbers the distinct terms among them, which it puts
  * into terms[], in order.  Returns how many these are.
  */
@@ -97,7 +75,6 @@ sort_distinct(Occurrence *occurrences, int count, Datum *terms)
 {
 	int			distinct = 0;
 
-	shuffle(occurrences, count);
 	qsort(occurrences, count, sizeof(Occurrence), compare_occurrences);
 	for (int i = 0; i < count; i++)
 	{

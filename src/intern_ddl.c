@@ -39,7 +39,7 @@ run_utility(const char *sql)
  * intern_create(name text, prefix_bits int) returns regclass
  *	  Makes a dictionary of that name, which is read as regclass reads one: in
  *	  the first schema of the search_path unless it says otherwise, in lower case
- *	  unless it is quoted.  22023 unless prefix_bits is between 1 and 32; errors
+ *	  unless it is quoted.  22023 unless prefix_bits is between 0 and 32; errors
  *	  of CREATE TABLE.
  */
 PG_FUNCTION_INFO_V1(intern_create);

@@ -15,11 +15,11 @@
 int
 seqid_checked_prefix_bits(int32 prefix_bits)
 {
-	if (prefix_bits < 1 || prefix_bits > SCATTER_MAX_PREFIX_BITS)
+	if (prefix_bits < 0 || prefix_bits > SCATTER_MAX_PREFIX_BITS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of prefix bits %d is out of range", prefix_bits),
-				 errdetail("A prefix must have between 1 and %d bits.",
+				 errdetail("A prefix must have between 0 and %d bits.",
 						   SCATTER_MAX_PREFIX_BITS)));
 	return prefix_bits;
 }
@@ -53,7 +53,7 @@ seqid_scatter_next(Oid sequence, int prefix_bits, bool check_permissions)
 /*
  * scatter_nextval(sequence regclass, prefix_bits int) returns bigint
  *	  The id for the sequence's next value.  22023 unless prefix_bits is
- *	  between 1 and 32; 2200H for a value below 1, which a descending sequence
+ *	  between 0 and 32; 2200H for a value below 1, which a descending sequence
  *	  may have; errors of nextval.
  */
 PG_FUNCTION_INFO_V1(scatter_nextval);
@@ -69,7 +69,7 @@ scatter_nextval(PG_FUNCTION_ARGS)
 /*
  * scatter_prefix(id bigint, prefix_bits int) returns bigint
  *	  Which of the small sequences the id is of, 0 to 2^prefix_bits - 1.
- *	  22003 if id is negative, 22023 unless prefix_bits is between 1 and 32.
+ *	  22003 if id is negative, 22023 unless prefix_bits is between 0 and 32.
  */
 PG_FUNCTION_INFO_V1(scatter_prefix);
 Datum

@@ -7,7 +7,8 @@
  * Of the count n, a non-negative bigint, the low prefix_bits choose the
  * sequence, reversed so that neighbours land far apart, and the others are the
  * value within it.  So each of the sequences counts 0, 1, 2, ..., and all are
- * filled evenly.  It is a bijection for any prefix_bits from 1 to 32.
+ * filled evenly.  It is a bijection for any prefix_bits from 0 to 32; with 0 there
+ * is one sequence, and the id is the count itself.
  */
 #ifndef SEQID_SCATTER_PERMUTATION_H
 #define SEQID_SCATTER_PERMUTATION_H
@@ -19,10 +20,10 @@
 static inline int64
 scatter_low_bits(int64 n, int bits)
 {
-	return n & ((INT64CONST(1) << bits) - 1);
+	return (int64) ((uint64) n & ((UINT64CONST(1) << bits) - 1));
 }
 
-/* Its own inverse, for values of so many bits; 1 <= bits <= 32. */
+/* Its own inverse, for values of so many bits; 0 <= bits <= 32. */
 static inline int64
 scatter_reverse(int64 value, int bits)
 {
@@ -33,7 +34,7 @@ scatter_reverse(int64 value, int bits)
 	v = (v >> 4 & 0x0F0F0F0F) | (v & 0x0F0F0F0F) << 4;
 	v = (v >> 8 & 0x00FF00FF) | (v & 0x00FF00FF) << 8;
 	v = v >> 16 | v << 16;
-	return v >> (32 - bits);
+	return (int64) ((uint64) v >> (32 - bits));
 }
 
 static inline int64
