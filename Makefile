@@ -8,37 +8,37 @@
 
 MODULE_big = seqid
 OBJS = \
-	src/bitpack.o \
-	src/clock_mark.o \
-	src/comb.o \
-	src/comb_check.o \
-	src/comb_codec.o \
-	src/dictionary.o \
-	src/dictionary_cache.o \
-	src/dictionary_shape.o \
-	src/durable_wal.o \
-	src/entropy.o \
-	src/guc.o \
-	src/intern.o \
-	src/intern_ddl.o \
-	src/jump_hash.o \
-	src/key_run.o \
-	src/mark_page.o \
-	src/mark_repair.o \
-	src/pg_epoch.o \
-	src/scatter.o \
+	src/bits/shard_list.o \
+	src/server/durable_wal.o \
+	src/server/entropy.o \
+	src/server/guc.o \
+	src/server/pg_epoch.o \
+	src/server/server_shard.o \
+	src/server/shared_state.o \
+	src/server/wall_clock.o \
+	src/clock/clock_mark.o \
+	src/clock/mark_page.o \
+	src/clock/mark_repair.o \
+	src/clock/shard_clock.o \
+	src/keys/bitpack.o \
+	src/keys/comb.o \
+	src/keys/comb_check.o \
+	src/keys/comb_codec.o \
+	src/keys/jump_hash.o \
+	src/keys/key_run.o \
+	src/keys/scatter.o \
+	src/keys/sequential_uuid.o \
+	src/keys/snowflake.o \
+	src/keys/snowflake_codec.o \
+	src/keys/tenant_key.o \
+	src/keys/textcodec.o \
+	src/intern/dictionary.o \
+	src/intern/dictionary_cache.o \
+	src/intern/dictionary_shape.o \
+	src/intern/intern.o \
+	src/intern/intern_ddl.o \
 	src/seqid.o \
-	src/sequential_uuid.o \
-	src/server_shard.o \
-	src/shard_clock.o \
-	src/shard_list.o \
-	src/shared_state.o \
-	src/snowflake.o \
-	src/snowflake_codec.o \
-	src/stats.o \
-	src/tenant_key.o \
-	src/textcodec.o \
-	src/wall_clock.o
+	src/stats.o
 
 EXTENSION = seqid
 DATA = seqid--1.0.sql
@@ -56,9 +56,12 @@ TAP_TESTS = 1
 
 EXTRA_CLEAN = tmp_check tmp_check_iso output_iso
 
+# Files name the room of what they include; see src/README.md.
+PG_CPPFLAGS = -I$(srcdir)/src
+
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # PGXS knows no header dependencies; a changed header rebuilds everything.
-$(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*.h)
+$(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*/*.h)

@@ -5,7 +5,7 @@
 
 --
 -- The durable clock mark: a millisecond since 1970 that no key tells a time
--- beyond.  See src/clock_mark.c, which alone writes it.
+-- beyond.  See src/clock/clock_mark.c, which alone writes it.
 --
 
 CREATE SEQUENCE seqid_clock_mark
@@ -242,7 +242,7 @@ COMMENT ON FUNCTION scatter_ordinal(bigint, int) IS
 
 --
 -- Interning: strings to dense 64-bit ids.  A dictionary is an ordinary table,
--- see src/dictionary.c.
+-- see src/intern/dictionary.c.
 --
 -- They cost what a function in a procedural language does, as they run statements.
 --

@@ -23,7 +23,7 @@ options="-bad -bap -bbb -bc -bl -cli1 -cp33 -cdb -nce -d0 -di12 -nfc1 -i4 -l79
 	-lp -lpl -nip -npro -sac -tpg -ts4"
 
 status=0
-for file in "$top"/src/*.[ch]; do
+for file in "$top"/src/*.c "$top"/src/*/*.[ch]; do
 	formatted=$work/$(basename "$file")
 	# shellcheck disable=SC2086 -- the options are words
 	pg_bsd_indent $options -U"$top/typedefs.list" <"$file" >"$formatted"

@@ -4,10 +4,10 @@
  */
 #include "postgres.h"
 
-#include "clock_mark.h"
-#include "compat.h"
-#include "guc.h"
-#include "shared_state.h"
+#include "clock/clock_mark.h"
+#include "server/compat.h"
+#include "server/guc.h"
+#include "server/shared_state.h"
 
 SEQID_MODULE_MAGIC("seqid", "1.0");
 

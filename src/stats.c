@@ -7,20 +7,20 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
-#include "clock_mark.h"
-#include "comb_layout.h"
-#include "compat.h"
+#include "bits/comb_layout.h"
+#include "bits/snowflake_layout.h"
+#include "clock/clock_mark.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "pg_epoch.h"
-#include "server_shard.h"
-#include "shared_state.h"
-#include "snowflake_layout.h"
+#include "server/compat.h"
+#include "server/pg_epoch.h"
+#include "server/server_shard.h"
+#include "server/shared_state.h"
+#include "server/wall_clock.h"
 #include "storage/fd.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
-#include "wall_clock.h"
 
 #define MS_PER_YEAR	(365.2425 * 24 * 60 * 60 * 1000)
 

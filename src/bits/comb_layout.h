@@ -1,0 +1,110 @@
+/*
+ * comb_layout.h
+ *	  The bits of a COMB, which is a valid UUIDv7 (RFC 9562, section 5.7).
+ *
+ *	  48 bits	milliseconds since 1970
+ *	   4 bits	version, 0111
+ *	  12 bits	fraction of the millisecond, upper part
+ *	   2 bits	variant, 10
+ *	   2 bits	fraction, lower part
+ *	  60 bits	random
+ *
+ * The 14 bits of fraction are floor(fraction * 2^14), steps of 61 ns; RFC
+ * 9562 allows them as its method 3 of keeping order.  A "tick" is the time
+ * alone: milliseconds << 14 | fraction.
+ */
+#ifndef SEQID_COMB_LAYOUT_H
+#define SEQID_COMB_LAYOUT_H
+
+#include "postgres.h"
+
+#include "bits/uuid_bits.h"
+
+#define COMB_VERSION			7
+#define COMB_VARIANT			2
+#define COMB_FRACTION_BITS		14
+#define COMB_LOW_FRACTION_BITS	2
+#define COMB_RANDOM_BITS		60
+
+#define COMB_MAX_UNIX_MS	((INT64CONST(1) << 48) - 1)
+#define COMB_MAX_TICK		((INT64CONST(1) << (48 + COMB_FRACTION_BITS)) - 1)
+#define COMB_RANDOM_MASK	((UINT64CONST(1) << COMB_RANDOM_BITS) - 1)
+
+#define COMB_NS_PER_MS		1000000
+#define COMB_US_PER_MS		1000
+
+/* The tick that a time falls into. */
+static inline int64
+comb_tick_of_ns(int64 unix_ms, int32 ns)
+{
+	return unix_ms << COMB_FRACTION_BITS |
+		((int64) ns << COMB_FRACTION_BITS) / COMB_NS_PER_MS;
+}
+
+/* The tick in which a microsecond begins; unix_us must not be negative. */
+static inline int64
+comb_tick_of_us(int64 unix_us)
+{
+	return unix_us / COMB_US_PER_MS << COMB_FRACTION_BITS |
+		((unix_us % COMB_US_PER_MS) << COMB_FRACTION_BITS) / COMB_US_PER_MS;
+}
+
+static inline int64
+comb_tick_ms(int64 tick)
+{
+	return tick >> COMB_FRACTION_BITS;
+}
+
+/* How many ticks are left in the tick's millisecond, itself included. */
+static inline int64
+comb_tick_room(int64 tick)
+{
+	return (1 << COMB_FRACTION_BITS) - (tick & ((1 << COMB_FRACTION_BITS) - 1));
+}
+
+/*
+ * The last microsecond that begins in or before a tick, the inverse of
+ * comb_tick_of_us().  A tick is 61 ns and a microsecond 16.384 ticks, so each
+ * tick belongs to one microsecond and none is left without.
+ */
+static inline int64
+comb_tick_us(int64 tick)
+{
+	int64		fraction = tick & ((1 << COMB_FRACTION_BITS) - 1);
+
+	return (tick >> COMB_FRACTION_BITS) * COMB_US_PER_MS +
+		(((fraction + 1) * COMB_US_PER_MS - 1) >> COMB_FRACTION_BITS);
+}
+
+/* The COMB with that time; of random, the lower 60 bits are used. */
+static inline UuidHalves
+comb_compose(int64 tick, uint64 random)
+{
+	UuidHalves	halves;
+
+	halves.high = (uint64) (tick >> COMB_FRACTION_BITS) << 16 |
+		(uint64) COMB_VERSION << 12 |
+		((uint64) (tick >> COMB_LOW_FRACTION_BITS) & 0xFFF);
+	halves.low = (uint64) COMB_VARIANT << 62 |
+		((uint64) tick & 3) << COMB_RANDOM_BITS |
+		(random & COMB_RANDOM_MASK);
+	return halves;
+}
+
+static inline bool
+comb_is_valid(UuidHalves halves)
+{
+	return uuid_version(halves) == COMB_VERSION &&
+		uuid_variant(halves) == COMB_VARIANT;
+}
+
+/* The time of a valid COMB. */
+static inline int64
+comb_tick(UuidHalves halves)
+{
+	return (int64) (halves.high >> 16) << COMB_FRACTION_BITS |
+		(int64) (halves.high & 0xFFF) << COMB_LOW_FRACTION_BITS |
+		(int64) ((halves.low >> COMB_RANDOM_BITS) & 3);
+}
+
+#endif							/* SEQID_COMB_LAYOUT_H */

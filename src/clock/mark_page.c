@@ -1,0 +1,155 @@
+/*
+ * mark_page.c
+ *	  Where the durable clock mark is kept: the one page of a sequence.
+ *
+ * What commands/sequence.c puts there: a tuple, frozen, and a magic number in the
+ * special space.  It is written with generic WAL, which works outside of
+ * transactions and in parallel workers, and as a whole: the owner of the database
+ * may call nextval(), which changes the page without WAL while it finds log_cnt
+ * large, as our nonce is.  A delta would omit what has been changed so, and redo
+ * would put it on an older page.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "clock/mark_page.h"
+#include "commands/extension.h"
+#include "commands/sequence.h"
+#include "server/compat.h"
+#include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#define SEQUENCE_MAGIC	0x1717
+
+/* The struct without the padding at its end. */
+#define SEQUENCE_DATA_SIZE \
+	(offsetof(FormData_pg_sequence_data, is_called) + sizeof(bool))
+
+Oid
+seqid_find_mark(void)
+{
+	Oid			extension = get_extension_oid("seqid", true);
+
+	if (!OidIsValid(extension))
+		return InvalidOid;
+
+	/* The extension is relocatable: all that it has is in its schema. */
+	return get_relname_relid(MARK_RELATION, compat_extension_schema(extension));
+}
+
+bool
+seqid_is_mark_relation(Relation rel)
+{
+	return rel->rd_rel->relkind == RELKIND_SEQUENCE &&
+		rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT;
+}
+
+/* The one tuple of a sequence's page; NULL if the page is not one. */
+static Form_pg_sequence_data
+sequence_on_page(Page page)
+{
+	ItemId		item;
+	HeapTupleHeader tuple;
+
+	if (PageIsNew(page) ||
+		PageGetSpecialSize(page) != MAXALIGN(sizeof(uint32)) ||
+		*(uint32 *) PageGetSpecialPointer(page) != SEQUENCE_MAGIC ||
+		PageGetMaxOffsetNumber(page) < FirstOffsetNumber)
+		return NULL;
+
+	item = PageGetItemId(page, FirstOffsetNumber);
+	if (!ItemIdIsNormal(item) ||
+		ItemIdGetOffset(item) != MAXALIGN(ItemIdGetOffset(item)) ||
+		ItemIdGetOffset(item) < SizeOfPageHeaderData + sizeof(ItemIdData) ||
+		ItemIdGetOffset(item) + ItemIdGetLength(item) > BLCKSZ - PageGetSpecialSize(page) ||
+		ItemIdGetLength(item) < SizeofHeapTupleHeader)
+		return NULL;
+
+	tuple = (HeapTupleHeader) PageGetItem(page, item);
+	if (tuple->t_hoff != MAXALIGN(tuple->t_hoff) || tuple->t_hoff < SizeofHeapTupleHeader ||
+		ItemIdGetLength(item) < tuple->t_hoff + SEQUENCE_DATA_SIZE)
+		return NULL;
+
+	return (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
+}
+
+bool
+seqid_read_mark_page(Buffer buffer, Mark *mark)
+{
+	Page		page = BufferGetPage(buffer);
+	Form_pg_sequence_data sequence = sequence_on_page(page);
+
+	mark->lsn = PageGetLSN(page);
+	if (sequence == NULL)
+		return false;
+
+	mark->ms = sequence->last_value;
+	mark->nonce = (uint64) sequence->log_cnt;
+	mark->written = sequence->is_called || sequence->last_value != 0;
+	return true;
+}
+
+static void
+fill_in(Page page, Mark *mark)
+{
+	Form_pg_sequence_data sequence = sequence_on_page(page);
+
+	sequence->last_value = mark->ms;
+	sequence->log_cnt = (int64) mark->nonce;
+	sequence->is_called = true;
+	mark->written = true;
+}
+
+void
+seqid_write_mark_page(Relation rel, Buffer buffer, Mark *mark)
+{
+	GenericXLogState *xlog = GenericXLogStart(rel);
+
+	fill_in(GenericXLogRegisterBuffer(xlog, buffer, GENERIC_XLOG_FULL_IMAGE), mark);
+	mark->lsn = GenericXLogFinish(xlog);
+}
+
+/* The page of a sequence that has not been used, as fill_seq_with_data() makes it. */
+static void
+initialize_page(Page page, HeapTuple tuple)
+{
+	PageInit(page, BLCKSZ, sizeof(uint32));
+	*(uint32 *) PageGetSpecialPointer(page) = SEQUENCE_MAGIC;
+	if (PageAddItem(page, (Item) tuple->t_data, tuple->t_len,
+					InvalidOffsetNumber, false, false) != FirstOffsetNumber)
+		elog(ERROR, "failed to add sequence tuple to page");
+}
+
+/* Visible to everybody, forever: there is only this one. */
+static HeapTuple
+unused_tuple(Relation rel)
+{
+	Datum		values[3] = {Int64GetDatum(0), Int64GetDatum(0), BoolGetDatum(false)};
+	bool		nulls[3] = {false, false, false};
+	HeapTuple	tuple = heap_form_tuple(RelationGetDescr(rel), values, nulls);
+
+	HeapTupleHeaderSetXmin(tuple->t_data, FrozenTransactionId);
+	HeapTupleHeaderSetXminFrozen(tuple->t_data);
+	HeapTupleHeaderSetCmin(tuple->t_data, FirstCommandId);
+	HeapTupleHeaderSetXmax(tuple->t_data, InvalidTransactionId);
+	tuple->t_data->t_infomask |= HEAP_XMAX_INVALID;
+	ItemPointerSet(&tuple->t_data->t_ctid, 0, FirstOffsetNumber);
+
+	return tuple;
+}
+
+void
+seqid_make_mark_page(Relation rel, Buffer buffer, Mark *mark)
+{
+	HeapTuple	tuple = unused_tuple(rel);
+	GenericXLogState *xlog = GenericXLogStart(rel);
+	Page		page = GenericXLogRegisterBuffer(xlog, buffer, GENERIC_XLOG_FULL_IMAGE);
+
+	initialize_page(page, tuple);
+	fill_in(page, mark);
+	mark->lsn = GenericXLogFinish(xlog);
+}

@@ -1,0 +1,117 @@
+/*
+ * intern_ddl.c
+ *	  Making and dropping dictionaries.
+ *
+ * Both do what the user could do by hand, as the current user: CREATE TABLE,
+ * ALTER TABLE and DROP TABLE.
+ */
+#include "postgres.h"
+
+#include "catalog/dependency.h"
+#include "catalog/namespace.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "intern/dictionary.h"
+#include "keys/scatter.h"
+#include "server/compat.h"
+#include "storage/lmgr.h"
+#include "tcop/utility.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/varlena.h"
+
+static char *
+quoted_name(Oid relid)
+{
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+									  get_rel_name(relid));
+}
+
+static void
+run_utility(const char *sql)
+{
+	if (SPI_execute(sql, false, 0) != SPI_OK_UTILITY)
+		elog(ERROR, "could not execute \"%s\"", sql);
+}
+
+/*
+ * intern_create(name text, prefix_bits int) returns regclass
+ *	  Makes a dictionary of that name, which is read as regclass reads one: in
+ *	  the first schema of the search_path unless it says otherwise, in lower case
+ *	  unless it is quoted.  22023 unless prefix_bits is between 0 and 32; errors
+ *	  of CREATE TABLE.
+ */
+PG_FUNCTION_INFO_V1(intern_create);
+Datum
+intern_create(PG_FUNCTION_ARGS)
+{
+	RangeVar   *name = makeRangeVarFromNameList(textToQualifiedNameList(PG_GETARG_TEXT_PP(0)));
+	int			prefix_bits = seqid_checked_prefix_bits(PG_GETARG_INT32(1));
+	char	   *extension_schema = get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid));
+	Oid			schema = RangeVarGetCreationNamespace(name);
+	char	   *table = quote_qualified_identifier(get_namespace_name(schema), name->relname);
+	List	   *sequences;
+	Oid			relid;
+
+	SPI_connect();
+	/* With the id in the index, a term is looked up without the table. */
+	run_utility(psprintf("CREATE TABLE %s (id bigserial PRIMARY KEY,"
+						 " term pg_catalog.text COLLATE pg_catalog.\"C\" NOT NULL,"
+						 " UNIQUE (term) INCLUDE (id))",
+						 table));
+	relid = get_relname_relid(name->relname, schema);
+	sequences = OidIsValid(relid) ? getOwnedSequences(relid) : NIL;
+	if (list_length(sequences) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("dictionary %s was changed while it was being created", table),
+				 errhint("Look for event triggers.")));
+	run_utility(psprintf("ALTER TABLE %s ALTER COLUMN id SET DEFAULT"
+						 " %s.scatter_nextval(%s::pg_catalog.regclass, %d)",
+						 table, quote_identifier(extension_schema),
+						 quote_literal_cstr(quoted_name(linitial_oid(sequences))),
+						 prefix_bits));
+	SPI_finish();
+
+	PG_RETURN_OID(relid);
+}
+
+/*
+ * intern_drop(dictionary regclass) returns void
+ *	  Drops a dictionary and its sequence.  42809 if that is no dictionary,
+ *	  42501 if it is not the user's;
+ *	  25006 on a standby; errors of DROP TABLE.
+ */
+PG_FUNCTION_INFO_V1(intern_drop);
+Datum
+intern_drop(PG_FUNCTION_ARGS)
+{
+	Oid			relid = PG_GETARG_OID(0);
+	char	   *name = get_rel_name(relid);
+	Dictionary *dictionary;
+
+	PreventCommandDuringRecovery("intern_drop()");
+
+	/* Who may not drop it must not lock it, either. */
+	if (name != NULL && !compat_owns_relation(relid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, name);
+
+	/* Were the lock raised later, two sessions could wait for each other. */
+	LockRelationOid(relid, AccessExclusiveLock);
+	dictionary = seqid_dictionary_open_locked(relid);
+
+	SPI_connect();
+	run_utility(psprintf("DROP TABLE %s", seqid_dictionary_name(dictionary)));
+	SPI_finish();
+
+	/* The lock does not hold the schema's name. */
+	if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access to a dictionary"),
+				 errdetail("Its schema was renamed at this moment, and another table has its name now."),
+				 errhint("Try again.")));
+
+	PG_RETURN_VOID();
+}

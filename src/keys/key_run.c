@@ -1,0 +1,74 @@
+/*
+ * key_run.c
+ *	  Sets of keys, for the generators that return them.
+ */
+#include "postgres.h"
+
+#include "funcapi.h"
+#include "keys/key_run.h"
+#include "miscadmin.h"
+
+int64
+seqid_checked_count(int64 count)
+{
+	if (count < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("count %lld is out of range", (long long) count),
+				 errdetail("A count must not be negative.")));
+	return count;
+}
+
+static KeyRun *
+begin_run(FuncCallContext *context, int shard, int64 count)
+{
+	KeyRun	   *run = MemoryContextAllocZero(context->multi_call_memory_ctx,
+											 sizeof(KeyRun));
+
+	run->shard = shard;
+	run->wanted = count;
+	run->run_size = 1;
+	return run;
+}
+
+/*
+ * Doubling keeps what is reserved in proportion to what is fetched.  Otherwise a
+ * caller who asks for many and fetches one, over and over, would use up the
+ * milliseconds that others need.
+ */
+static void
+reserve_more(KeyRun * run, const KeyRunKind * kind)
+{
+	CHECK_FOR_INTERRUPTS();
+	run->next_tick = kind->reserve(run->shard, (int) Min(run->wanted, run->run_size),
+								   &run->reserved);
+	run->wanted -= run->reserved;
+	run->run_size = Min(run->run_size * 2, kind->max_run_size);
+}
+
+Datum
+seqid_next_of_run(FunctionCallInfo fcinfo, const KeyRunKind * kind,
+				  int shard, int64 count)
+{
+	FuncCallContext *context;
+	KeyRun	   *run;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		context = SRF_FIRSTCALL_INIT();
+		context->user_fctx = begin_run(context, shard, count);
+	}
+
+	context = SRF_PERCALL_SETUP();
+	run = context->user_fctx;
+
+	if (run->reserved == 0)
+	{
+		if (run->wanted == 0)
+			SRF_RETURN_DONE(context);
+		reserve_more(run, kind);
+	}
+
+	run->reserved--;
+	SRF_RETURN_NEXT(context, kind->key(run->shard, run->next_tick++));
+}

@@ -1,0 +1,217 @@
+/*
+ * shared_state.c
+ *	  Creates the shared state, or attaches to it.
+ *
+ * Works in a server that was not told of seqid when it started: see compat.h
+ * for where the memory then comes from.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "server/compat.h"
+#include "server/entropy.h"
+#include "server/shared_state.h"
+#include "storage/lwlock.h"
+#include "utils/inval.h"
+#include "utils/syscache.h"
+
+/*
+ * The segment's name carries the version of the struct: after an upgrade
+ * without a restart, code that has another idea of its fields must not find
+ * this one.  Change the number whenever SharedState changes.
+ */
+#define SHARED_STATE_NAME "seqid shared state 5"
+
+SharedState *seqid_attached_state = NULL;
+DatabaseState *seqid_attached_database = NULL;
+bool		seqid_preloaded = false;
+
+StaticAssertDecl(offsetof(SharedState, shard_ticks) % SHARED_STATE_LINE_SIZE == 0,
+				 "the shards' words must start on a cache line of their own");
+StaticAssertDecl(offsetof(SharedState, databases) % SHARED_STATE_LINE_SIZE == 0 &&
+				 sizeof(DatabaseState) % SHARED_STATE_LINE_SIZE == 0,
+				 "a database's COMBs must have a cache line of their own");
+
+/* Drawn before the segment is created: its initialization must not fail. */
+static uint64 next_life;
+
+static void
+init_database_state(DatabaseState *database)
+{
+	pg_atomic_init_u64(&database->comb_tick, 0);
+	pg_atomic_init_u64(&database->floor_ms, 0);
+	pg_atomic_init_u64(&database->highest_mark_ms, 0);
+	pg_atomic_init_u64(&database->marks_written, 0);
+	pg_atomic_init_u64(&database->durable_file, 0);
+	pg_atomic_init_u32(&database->database, InvalidOid);
+}
+
+static void
+init_shared_state(void *segment)
+{
+	SharedState *state = segment;
+
+	state->life = next_life;
+	state->overflown = false;
+	for (int i = 0; i < SNOWFLAKE_WORDS; i++)
+	{
+		pg_atomic_init_u64(&state->shard_ticks[i], 0);
+		pg_atomic_init_u64(&state->shard_counters[i].waits, 0);
+		pg_atomic_init_u64(&state->shard_counters[i].clock_regressions, 0);
+	}
+	for (int i = 0; i <= SHARED_STATE_DATABASES; i++)
+		init_database_state(&state->databases[i]);
+}
+
+/* Positive as a bigint, and never 0, which no life has. */
+static uint64
+draw_life(void)
+{
+	uint64		life;
+
+	seqid_random_bytes(&life, sizeof(life));
+	return (life >> 1) | 1;
+}
+
+/* The server's own message says what is missing, but not what to do. */
+static void
+add_segment_hint(void *arg pg_attribute_unused())
+{
+	int			code = geterrcode();
+
+	if (ERRCODE_TO_CATEGORY(code) == ERRCODE_INSUFFICIENT_RESOURCES)
+		errhint(COMPAT_SEGMENT_HINT);
+}
+
+SharedState *
+seqid_attach_shared_state(void)
+{
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,
+		.callback = add_segment_hint
+	};
+
+	next_life = draw_life();
+
+	error_context_stack = &callback;
+	seqid_attached_state = compat_attach_segment(SHARED_STATE_NAME,
+												 sizeof(SharedState),
+												 init_shared_state);
+	error_context_stack = callback.previous;
+
+	Assert((uintptr_t) seqid_attached_state % SHARED_STATE_LINE_SIZE == 0);
+
+	return seqid_attached_state;
+}
+
+/* Our place, if somebody has taken it already. */
+static DatabaseState *
+find_place(DatabaseState *places)
+{
+	for (int i = 0; i < SHARED_STATE_DATABASES; i++)
+	{
+		if (pg_atomic_read_u32(&places[i].database) == MyDatabaseId)
+		{
+			/* What is in it was written before it became ours. */
+			pg_read_barrier();
+			return &places[i];
+		}
+	}
+	return NULL;
+}
+
+/*
+ * A place that is free, or whose database has been dropped: that had no sessions
+ * any more, and who comes after us cannot have its number.  *owner is what is to
+ * be found there when it is taken.
+ */
+static DatabaseState *
+find_vacancy(DatabaseState *places, Oid *owner)
+{
+	for (int i = 0; i < SHARED_STATE_DATABASES; i++)
+	{
+		*owner = pg_atomic_read_u32(&places[i].database);
+		if (!OidIsValid(*owner))
+			return &places[i];
+	}
+
+	AcceptInvalidationMessages();
+	for (int i = 0; i < SHARED_STATE_DATABASES; i++)
+	{
+		*owner = pg_atomic_read_u32(&places[i].database);
+		if (!SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(*owner)))
+			return &places[i];
+	}
+	return NULL;
+}
+
+/*
+ * Takes the vacancy, or the place for those that find none; NULL if somebody has
+ * been faster.  Under a lock, as two sessions of a database must not have two
+ * places: who has read the floor in one would not know that in the other.  For the
+ * same reason, once a database has found no place, none is given away any more.
+ */
+static DatabaseState *
+take_place(SharedState *state, DatabaseState *vacancy, Oid owner)
+{
+	DatabaseState *place;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	place = find_place(state->databases);
+	if (place == NULL)
+	{
+		if (vacancy == NULL)
+			state->overflown = true;
+		if (state->overflown)
+			place = seqid_overflow_place(state);
+		else if (pg_atomic_read_u32(&vacancy->database) == owner)
+		{
+			place = vacancy;
+			init_database_state(place);
+			pg_write_barrier();
+			pg_atomic_write_u32(&place->database, MyDatabaseId);
+		}
+	}
+	LWLockRelease(AddinShmemInitLock);
+
+	return place;
+}
+
+DatabaseState *
+seqid_attach_database(void)
+{
+	SharedState *state = seqid_shared_state();
+	DatabaseState *place = find_place(state->databases);
+
+	while (place == NULL)
+	{
+		Oid			owner;
+		DatabaseState *vacancy = find_vacancy(state->databases, &owner);
+
+		place = take_place(state, vacancy, owner);
+	}
+	seqid_attached_database = place;
+
+	return place;
+}
+
+static void
+startup_shared_state(void)
+{
+	/*
+	 * After a crash the postmaster comes here again with fresh shared memory;
+	 * the address it knows is of no use any more.
+	 */
+	seqid_attached_state = NULL;
+	seqid_attached_database = NULL;
+	seqid_attach_shared_state();
+}
+
+void
+seqid_reserve_shared_state(void)
+{
+	/* What the postmaster sets, its children inherit. */
+	seqid_preloaded = process_shared_preload_libraries_in_progress;
+	if (seqid_preloaded)
+		compat_reserve_segment(sizeof(SharedState), startup_shared_state);
+}
