@@ -70,13 +70,18 @@ sub run_client
 {
 	my ($number, $database, $statement) = @_;
 
+	my $level;
+
 	srand($seed + $number);
 	append_to_file("$directory/$number.sql", "$statement;\n" x 200);
 	until (-e "$directory/stop")
 	{
 		my ($host, $port) = split ' ', slurp_file("$directory/server");
 		my $started = time;
-		my $level = $levels[ rand @levels ];
+
+		# It keeps its level for some time: if each soon came to one that waits,
+		# nobody would go on while the standby stalls.
+		$level = $levels[ rand @levels ] if !defined $level || rand() < 0.05;
 
 		# psql prints a result when it is complete: a key that is printed was
 		# given, and one that was given is printed. While the standby is away it
@@ -228,7 +233,12 @@ my %inject = (
 		my $moment = 0.5 + rand 2;
 		my $sender = rand() < 0.7 ? stall_standby() : undef;
 
-		sleep $moment if $sender;
+		# What the standby did not hear of is repeated only if its clock is behind.
+		if ($sender)
+		{
+			sleep $moment;
+			$clock{ $standby->name }->set('-6s');
+		}
 		$old->kill9;
 		# What is stopped does not notice that its server is gone.
 		kill 9, $sender if $sender;
