@@ -24,7 +24,7 @@ my $clock = SeqidClock->new;
 my $offset = -600;
 $clock->set("${offset}s");
 my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
+$clock->init($primary, allows_streaming => 1);
 $primary->append_conf('postgresql.conf', 'autovacuum = off');
 $clock->start($primary);
 $primary->safe_psql('postgres', 'CREATE EXTENSION seqid');

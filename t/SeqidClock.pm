@@ -42,19 +42,37 @@ sub set
 	return;
 }
 
-# Starts a server that goes by this clock; waits for what is left of the one
-# before, which may still hold its shared memory.
-sub start
+# What a program goes by this clock with.
+sub environment
 {
-	my ($self, $node) = @_;
-	local %ENV = (
-		%ENV,
+	my ($self) = @_;
+
+	return (
 		LD_PRELOAD => $self->{library},
 		FAKETIME_TIMESTAMP_FILE => $self->{file},
 		FAKETIME_NO_CACHE => 1,
 		FAKETIME_DONT_FAKE_MONOTONIC => 1,
 		DONT_FAKE_MONOTONIC => 1,
 		TZ => 'UTC');
+}
+
+# Makes a cluster whose first checkpoint is of this clock: of one that is behind
+# the real one, it would otherwise be of times to come.
+sub init
+{
+	my ($self, $node, @parameters) = @_;
+	local %ENV = (%ENV, $self->environment);
+
+	$node->init(@parameters);
+	return;
+}
+
+# Starts a server that goes by this clock; waits for what is left of the one
+# before, which may still hold its shared memory.
+sub start
+{
+	my ($self, $node) = @_;
+	local %ENV = (%ENV, $self->environment);
 
 	for my $try (1 .. 100)
 	{
