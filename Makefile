@@ -13,6 +13,7 @@ OBJS = \
 	src/server/entropy.o \
 	src/server/guc.o \
 	src/server/pg_epoch.o \
+	src/server/segment.o \
 	src/server/server_shard.o \
 	src/server/shared_state.o \
 	src/server/wall_clock.o \

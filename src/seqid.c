@@ -9,7 +9,7 @@
 #include "server/guc.h"
 #include "server/shared_state.h"
 
-SEQID_MODULE_MAGIC("seqid", "1.0");
+COMPAT_MODULE_MAGIC("seqid", "1.0");
 
 void		_PG_init(void);
 

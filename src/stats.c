@@ -9,6 +9,7 @@
 #include "access/xlog.h"
 #include "bits/comb_layout.h"
 #include "bits/snowflake_layout.h"
+#include "catalog/pg_authid.h"
 #include "clock/clock_mark.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -19,6 +20,7 @@
 #include "server/shared_state.h"
 #include "server/wall_clock.h"
 #include "storage/fd.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -127,7 +129,7 @@ seqid_stat(PG_FUNCTION_ARGS)
 	int64		left_ms = snowflake_max_ms(layout) + layout->epoch_unix_ms - wall_clock_read_ms();
 	int64		floor_ms;
 	int			shard = seqid_find_server_shard();
-	bool		trusted = compat_may_read_all_settings(GetUserId());
+	bool		trusted = has_privs_of_role(GetUserId(), COMPAT_READ_ALL_SETTINGS);
 	Datum		values[12];
 	bool		nulls[12] = {false};
 

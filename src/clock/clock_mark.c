@@ -167,11 +167,22 @@ file_of(Relation rel)
 	return (uint64) MyDatabaseId << 32 | compat_file_number(rel);
 }
 
+/*
+ * Whether the transaction that is open has made the relation, or the file that it
+ * has now.  A parallel worker does not know that of its leader's.
+ */
+static bool
+is_new(Relation rel)
+{
+	return rel->rd_createSubid != InvalidSubTransactionId ||
+		compat_file_subid(rel) != InvalidSubTransactionId;
+}
+
 /* Invariant 5; of a relation that this transaction has made it is not asked. */
 static bool
 is_vouched_for(Relation rel)
 {
-	return compat_is_new_in_transaction(rel) ||
+	return is_new(rel) ||
 		pg_atomic_read_u64(&seqid_database_state()->durable_file) == file_of(rel);
 }
 
@@ -353,7 +364,7 @@ believe(Relation rel, const Mark *mark, int64 lease_ms)
 	seqid_mark_floor_ms =
 		(int64) pg_atomic_read_u64(&seqid_database_state()->floor_ms);
 
-	if (compat_is_new_in_transaction(rel))
+	if (is_new(rel))
 	{
 		ForceSyncCommit();
 		stop_believing();

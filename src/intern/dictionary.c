@@ -31,7 +31,7 @@
 #include "executor/spi.h"
 #include "intern/dictionary_cache.h"
 #include "keys/scatter.h"
-#include "server/compat.h"
+#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"

@@ -5,7 +5,17 @@
 #ifndef SEQID_DICTIONARY_H
 #define SEQID_DICTIONARY_H
 
-#include "server/compat.h"
+#include "access/nbtree.h"
+
+/*
+ * The most that a tuple of a B-tree can have.  BTMaxItemSize, which takes a page
+ * in some versions and none in others; the value is the same in all.
+ */
+#define BTREE_MAX_ITEM_BYTES \
+	(MAXALIGN_DOWN((BLCKSZ - \
+					MAXALIGN(SizeOfPageHeaderData + 3 * sizeof(ItemIdData)) - \
+					MAXALIGN(sizeof(BTPageOpaqueData))) / 3) - \
+	 MAXALIGN(sizeof(ItemPointerData)))
 
 /*
  * The longest term in bytes: what an index tuple has left beside its header,
@@ -13,7 +23,7 @@
  * which terms are refused a matter of luck.
  */
 #define DICTIONARY_MAX_TERM_BYTES \
-	((int) (COMPAT_BTREE_MAX_ITEM_BYTES - sizeof(IndexTupleData) - VARHDRSZ - \
+	((int) (BTREE_MAX_ITEM_BYTES - sizeof(IndexTupleData) - VARHDRSZ - \
 			sizeof(int64)))
 
 /* How many terms or ids a statement takes at most: bounds its memory. */

@@ -11,7 +11,7 @@
 
 #include "access/relation.h"
 #include "intern/dictionary_cache.h"
-#include "server/compat.h"
+#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/hsearch.h"

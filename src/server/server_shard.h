@@ -61,6 +61,6 @@ extern void seqid_prevent_during_recovery(void);
  * Raises object_not_in_prerequisite_state for a shard that seqid.allowed_shards
  * does not list: its ids may be issued by the server whose it is.
  */
-extern void seqid_report_forbidden_shard(int shard) pg_attribute_noreturn();
+extern void seqid_report_forbidden_shard(int shard);
 
 #endif							/* SEQID_SERVER_SHARD_H */

@@ -2,14 +2,14 @@
  * shared_state.c
  *	  Creates the shared state, or attaches to it.
  *
- * Works in a server that was not told of seqid when it started: see compat.h
+ * Works in a server that was not told of seqid when it started: see segment.c
  * for where the memory then comes from.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "server/compat.h"
 #include "server/entropy.h"
+#include "server/segment.h"
 #include "server/shared_state.h"
 #include "storage/lwlock.h"
 #include "utils/inval.h"
@@ -73,32 +73,13 @@ draw_life(void)
 	return (life >> 1) | 1;
 }
 
-/* The server's own message says what is missing, but not what to do. */
-static void
-add_segment_hint(void *arg pg_attribute_unused())
-{
-	int			code = geterrcode();
-
-	if (ERRCODE_TO_CATEGORY(code) == ERRCODE_INSUFFICIENT_RESOURCES)
-		errhint(COMPAT_SEGMENT_HINT);
-}
-
 SharedState *
 seqid_attach_shared_state(void)
 {
-	ErrorContextCallback callback = {
-		.previous = error_context_stack,
-		.callback = add_segment_hint
-	};
-
 	next_life = draw_life();
-
-	error_context_stack = &callback;
-	seqid_attached_state = compat_attach_segment(SHARED_STATE_NAME,
-												 sizeof(SharedState),
-												 init_shared_state);
-	error_context_stack = callback.previous;
-
+	seqid_attached_state = seqid_attach_segment(SHARED_STATE_NAME,
+												sizeof(SharedState),
+												init_shared_state);
 	Assert((uintptr_t) seqid_attached_state % SHARED_STATE_LINE_SIZE == 0);
 
 	return seqid_attached_state;
@@ -213,5 +194,5 @@ seqid_reserve_shared_state(void)
 	/* What the postmaster sets, its children inherit. */
 	seqid_preloaded = process_shared_preload_libraries_in_progress;
 	if (seqid_preloaded)
-		compat_reserve_segment(sizeof(SharedState), startup_shared_state);
+		seqid_reserve_segment(sizeof(SharedState), startup_shared_state);
 }
