@@ -46,7 +46,7 @@ DATA = seqid--1.0.sql
 PGFILEDESC = "seqid - primary keys"
 
 REGRESS = install snowflake snowflake_codec comb comb_codec sequential_uuid \
-	scatter intern tenant_key bitpack jump_hash textcodec extremes privileges parallel \
+	scatter intern tenant_key bitpack jump_hash textcodec shard_registry extremes privileges parallel \
 	relocation fragmentation
 REGRESS_OPTS = --temp-instance=./tmp_check
 

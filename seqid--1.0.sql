@@ -61,6 +61,16 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION snowflake_currval() IS
 'snowflake id that this session got last, not counting those that parallel workers drew';
 
+-- For those who are trusted: it spends what everybody has of
+-- seqid.max_clock_regression.
+CREATE FUNCTION snowflake_witness(id bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake_witness'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION snowflake_witness(bigint) FROM PUBLIC;
+COMMENT ON FUNCTION snowflake_witness(bigint) IS
+'the argument; ids of this server''s shard, see seqid.shards, are greater from here on';
+
 CREATE FUNCTION snowflake_timestamp(id bigint)
 RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'snowflake_timestamp'
@@ -171,6 +181,16 @@ AS 'MODULE_PATHNAME', 'comb_uuid_validate'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_validate(uuid) IS
 'the argument, or an error unless it is a COMB that is not from the future';
+
+-- For those who are trusted: it spends what everybody has of
+-- seqid.max_clock_regression.
+CREATE FUNCTION comb_uuid_witness(id uuid)
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'comb_uuid_witness'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION comb_uuid_witness(uuid) FROM PUBLIC;
+COMMENT ON FUNCTION comb_uuid_witness(uuid) IS
+'the argument; COMBs of this database are greater from here on';
 
 CREATE FUNCTION comb_uuid_to_mssql(id uuid)
 RETURNS uuid
@@ -449,6 +469,201 @@ AS 'MODULE_PATHNAME', 'seqid_stat'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid_stat() IS
 'whether seqid was preloaded; of this database the durable mark, the floor that keys start above, the time of the last COMB, how often the mark was raised; years left in snowflake ids; timeline, the shard that seqid.shards has for it and who has set that; the server''s identity';
+
+--
+-- A registry of shards, for many servers: in one database, from which each cluster
+-- or server that issues ids claims its shards, and to which it tells what it is
+-- configured to issue.  It is on no way to an id: it allocates and tells, and
+-- nothing waits for it.
+--
+-- The functions run as their caller, who needs privileges on the tables.  As the
+-- extension can be moved, they look for its schema when they are called.
+--
+
+CREATE TABLE shard_registry (
+	owner text PRIMARY KEY CHECK (owner <> ''),
+	shards int4range NOT NULL
+		CHECK (NOT isempty(shards)
+			AND shards <@ int4range(0, snowflake_shard(9223372036854775807), '[]')),
+	claimed_at timestamptz NOT NULL DEFAULT now(),
+	EXCLUDE USING gist (shards WITH &&)
+);
+COMMENT ON TABLE shard_registry IS
+'shards, and the cluster or server that issues their ids; see shard_claim()';
+COMMENT ON COLUMN shard_registry.owner IS 'name of a cluster, or of a server that stands alone';
+COMMENT ON COLUMN shard_registry.shards IS 'its shards, which nobody else has';
+
+CREATE TABLE shard_members (
+	owner text NOT NULL REFERENCES shard_registry ON DELETE CASCADE,
+	timeline bigint NOT NULL,
+	place text NOT NULL,
+	checked_in_at timestamptz NOT NULL DEFAULT now(),
+	PRIMARY KEY (owner, timeline)
+);
+COMMENT ON TABLE shard_members IS
+'where each timeline of an owner is, as its members told; see shard_check_in()';
+COMMENT ON COLUMN shard_members.place IS 'system identifier, machine, host and data directory';
+
+CREATE TABLE shard_conflicts (
+	owner text NOT NULL,
+	conflict text NOT NULL,
+	place text NOT NULL,
+	noticed_at timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE shard_conflicts IS
+'check-ins that found somebody else on the same shards; see shard_check_in()';
+
+SELECT pg_catalog.pg_extension_config_dump('shard_registry', '');
+SELECT pg_catalog.pg_extension_config_dump('shard_members', '');
+SELECT pg_catalog.pg_extension_config_dump('shard_conflicts', '');
+GRANT ALL ON shard_registry, shard_members, shard_conflicts TO @extowner@ WITH GRANT OPTION;
+
+-- What is said to search_path is forgotten when the function returns.
+CREATE FUNCTION shard_claim(owner text, count int DEFAULT 16)
+RETURNS text
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+DECLARE
+	last_shard int;
+	claimed int4range;
+	first int;
+BEGIN
+	PERFORM set_config('search_path', format('pg_catalog, %I, pg_temp', n.nspname), true)
+	   FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'seqid';
+	last_shard := snowflake_shard(9223372036854775807);
+	IF count < 1 OR count > last_shard + 1 THEN
+		RAISE invalid_parameter_value USING
+			MESSAGE = format('number of shards %s is out of range', count),
+			DETAIL = format('An owner can have between 1 and %s shards.', last_shard + 1);
+	END IF;
+
+	-- One at a time: the lowest run that is free must be one owner's.
+	LOCK TABLE shard_registry IN SHARE ROW EXCLUSIVE MODE;
+	SELECT r.shards INTO claimed FROM shard_registry r WHERE r.owner = owner;
+	IF claimed IS NULL THEN
+		SELECT min(c.start) INTO first
+		  FROM (SELECT 0 AS start UNION ALL SELECT upper(r.shards) FROM shard_registry r) c
+		 WHERE c.start + count - 1 <= last_shard
+		   AND NOT EXISTS (SELECT FROM shard_registry r
+							WHERE r.shards && int4range(c.start, c.start + count));
+		IF first IS NULL THEN
+			RAISE program_limit_exceeded USING
+				MESSAGE = format('no run of %s shards is free', count),
+				HINT = 'Claim fewer, or release those that are not used any more.';
+		END IF;
+		claimed := int4range(first, first + count);
+		INSERT INTO shard_registry (owner, shards) VALUES (owner, claimed);
+	ELSIF upper(claimed) - lower(claimed) <> count THEN
+		RAISE invalid_parameter_value USING
+			MESSAGE = format('owner "%s" has %s shards already, not %s', owner,
+							 upper(claimed) - lower(claimed), count),
+			HINT = 'Who needs more claims them as another owner, and lists both.';
+	END IF;
+
+	RETURN CASE WHEN count = 1 THEN lower(claimed)::text
+				ELSE format('%s-%s', lower(claimed), upper(claimed) - 1) END;
+END
+$$;
+COMMENT ON FUNCTION shard_claim(text, int) IS
+'claim count shards that nobody else has for an owner, or tell those that it has, in the form that seqid.shards takes';
+
+CREATE FUNCTION shard_release(owner text)
+RETURNS boolean
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+BEGIN
+	PERFORM set_config('search_path', format('pg_catalog, %I, pg_temp', n.nspname), true)
+	   FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'seqid';
+	DELETE FROM shard_registry r WHERE r.owner = owner;
+	RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION shard_release(text) IS
+'give back the shards of an owner that issues no ids any more; whether it had any';
+
+CREATE FUNCTION shard_conflict(owner text, shards text, timeline bigint, place text)
+RETURNS text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+DECLARE
+	owned int4range;
+	others record;
+	elsewhere text;
+BEGIN
+	PERFORM set_config('search_path', format('pg_catalog, %I, pg_temp', n.nspname), true)
+	   FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'seqid';
+	SELECT r.shards INTO owned FROM shard_registry r WHERE r.owner = owner;
+	IF owned IS NULL THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = format('owner "%s" has no shards', owner),
+			HINT = 'Call shard_claim() first.';
+	END IF;
+
+	SELECT l.shard, r.owner AS holder INTO others
+	  FROM (SELECT generate_series(split_part(part, '-', 1)::int,
+								   split_part(part || '-' || part, '-', 2)::int) AS shard
+			  FROM regexp_split_to_table(replace(shards, ' ', ''), ',') part
+			 WHERE part <> '') l
+	  LEFT JOIN shard_registry r ON r.shards @> l.shard
+	 WHERE NOT owned @> l.shard ORDER BY l.shard LIMIT 1;
+	IF FOUND THEN
+		RETURN format('It is configured to issue shard %s, which %s.', others.shard,
+					  coalesce('"' || others.holder || '" holds', 'nobody has claimed'));
+	END IF;
+
+	-- On a standby there is no timeline, and nothing is issued.
+	IF timeline IS NOT NULL THEN
+		INSERT INTO shard_members AS m (owner, timeline, place) VALUES (owner, timeline, place)
+			ON CONFLICT ON CONSTRAINT shard_members_pkey DO UPDATE SET checked_in_at = now()
+			RETURNING m.place INTO elsewhere;
+		IF elsewhere <> place THEN
+			RETURN format('Timeline %s has checked in from another place: %s.', timeline, elsewhere);
+		END IF;
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION shard_conflict(text, text, bigint, text) IS
+'part of shard_check_in(), which is to be called';
+
+-- A procedure, so that a conflict can be a row that stays and an error as well; it
+-- can have no setting of its own then.
+CREATE PROCEDURE shard_check_in(owner text, shards text, system_identifier bigint,
+	timeline bigint, machine_id text, host text, data_directory text)
+LANGUAGE plpgsql
+AS $$
+DECLARE
+	schema name;
+	place text;
+	conflict text;
+BEGIN
+	place := pg_catalog.format('system %s, machine %s, host %s, %s', system_identifier,
+							   machine_id, host, data_directory);
+	SELECT n.nspname INTO schema
+	  FROM pg_catalog.pg_extension e
+	  JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
+	 WHERE e.extname OPERATOR(pg_catalog.=) 'seqid';
+	EXECUTE pg_catalog.format('SELECT %I.shard_conflict($1, $2, $3, $4)', schema)
+	   INTO conflict USING owner, shards, timeline, place;
+	IF conflict IS NOT NULL THEN
+		EXECUTE pg_catalog.format('INSERT INTO %I.shard_conflicts (owner, conflict, place)'
+			' VALUES ($1, $2, $3)', schema) USING owner, conflict, place;
+		COMMIT;
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = pg_catalog.format('the shards of "%s" are in conflict', owner),
+			DETAIL = conflict,
+			HINT = 'Stop one of the two before both issue the same ids.';
+	END IF;
+END
+$$;
+COMMENT ON PROCEDURE shard_check_in(text, text, bigint, bigint, text, text, text) IS
+'tell what a member of an owner is configured to issue, and where it is; an error, and a row in shard_conflicts, if somebody else has these shards';
 
 --
 -- Repair

@@ -40,6 +40,7 @@ WITH RECURSIVE functions AS (
 	  FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
 	 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
 	   AND d.classid = 'pg_proc'::regclass
+	   AND p.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
 	   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'seqid')
 ), calls AS (
 	SELECT oid, proname, types, pronargs, 0 AS n, ''::text AS arguments FROM functions

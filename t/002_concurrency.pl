@@ -159,5 +159,17 @@ is( $node->safe_psql(
 	"100000\nt",
 	'COMBs that were not fetched do not run ahead of the clock');
 
+# Eight who claim shards at once: none is two owners', and none is left out.
+{
+	my @sessions = map { SeqidSession->new($node) } 1 .. 8;
+
+	$sessions[$_]->send("SELECT shard_claim('owner $_/' || n, 4) FROM generate_series(1, 20) n") for 0 .. 7;
+	my @lists = map { split /\n/, $_->answer } @sessions;
+	is(join('', map { $_->errors } @sessions), '', 'claims: no error');
+	is(join(' ', sort { $a <=> $b } map { /^(\d+)-(\d+)$/ ? $1 .. $2 : 'none' } @lists),
+		join(' ', 0 .. 639), 'claims: 160 owners have 640 shards, each once');
+	$_->close for @sessions;
+}
+
 $node->stop;
 done_testing();

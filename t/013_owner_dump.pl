@@ -65,12 +65,16 @@ CREATE TABLE lines (id uuid PRIMARY KEY DEFAULT comb_uuid() CHECK (comb_uuid_is_
 CREATE VIEW recent AS SELECT * FROM orders WHERE id >= snowflake_first('2024-01-01');
 INSERT INTO orders (item) SELECT n::text FROM generate_series(1, 5000) n;
 INSERT INTO lines (order_id) SELECT id FROM orders;
+SELECT shard_claim('ours') IS NULL WHERE shard_claim('ours') IS NULL;
+CALL shard_check_in('ours', '0-15', 1, 1, 'machine', 'host', 'directory');
 SQL
 
 my $state = "SELECT (SELECT count(*) || ' ' || max(id) FROM orders), (SELECT count(*) || ' ' || max(id::text) FROM lines),
-	(SELECT string_agg(conname, ' ' ORDER BY conname) FROM pg_constraint WHERE conrelid <> 0 AND connamespace = 'public'::regnamespace AND contype <> 'n')";
+	(SELECT string_agg(conname, ' ' ORDER BY conname) FROM pg_constraint WHERE conrelid <> 0 AND connamespace = 'public'::regnamespace AND contype <> 'n'
+		AND conrelid::regclass::text !~ '^shard_'),
+	(SELECT owner || ' ' || shards FROM shard_registry), (SELECT owner || ' ' || place FROM shard_members)";
 my $expected = owner('origin', $state);
-like($expected, qr/^5000 \d+\|5000 [0-9a-f-]+\|lines_id_check lines_order_id_fkey lines_pkey orders_pkey$/,
+like($expected, qr/^5000 \d+\|5000 [0-9a-f-]+\|lines_id_check lines_order_id_fkey lines_pkey orders_pkey\|ours \[0,16\)\|ours system 1, /,
 	'the owner has rows and constraints');
 
 command_ok([ 'pg_dump', '--file', "$directory/plain", as_owner('origin') ], 'dumps, plain');

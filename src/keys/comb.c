@@ -211,16 +211,10 @@ comb_uuid_at(PG_FUNCTION_ARGS)
 	PG_RETURN_UUID_P(comb_at_tick(tick));
 }
 
-/*
- * comb_uuid_validate(id uuid) returns uuid
- *	  The argument.  22023 if it is not a COMB, or if its time is ahead of the
- *	  clock by more than seqid.max_clock_regression.
- */
-PG_FUNCTION_INFO_V1(comb_uuid_validate);
-Datum
-comb_uuid_validate(PG_FUNCTION_ARGS)
+/* The tick of a COMB that is not from the future. */
+static int64
+validated_tick(const pg_uuid_t *uuid)
 {
-	pg_uuid_t  *uuid = PG_GETARG_UUID_P(0);
 	int64		tick = comb_tick(seqid_checked_comb(uuid));
 	int64		ahead_ms = comb_tick_ms(tick) - wall_clock_read_ms();
 
@@ -233,5 +227,37 @@ comb_uuid_validate(PG_FUNCTION_ARGS)
 				 errdetail("Its time is %lld ms ahead of the clock, and at most %.0f ms are allowed.",
 						   (long long) ahead_ms,
 						   seqid_max_clock_regression_ms)));
+	return tick;
+}
+
+/*
+ * comb_uuid_validate(id uuid) returns uuid
+ *	  The argument.  22023 if it is not a COMB, or if its time is ahead of the
+ *	  clock by more than seqid.max_clock_regression.
+ */
+PG_FUNCTION_INFO_V1(comb_uuid_validate);
+Datum
+comb_uuid_validate(PG_FUNCTION_ARGS)
+{
+	pg_uuid_t  *uuid = PG_GETARG_UUID_P(0);
+
+	(void) validated_tick(uuid);
+	PG_RETURN_UUID_P(uuid);
+}
+
+/*
+ * comb_uuid_witness(id uuid) returns uuid
+ *	  The argument.  From here on, COMBs of this database are greater than it, also
+ *	  after a restart.  Errors as comb_uuid_validate().
+ */
+PG_FUNCTION_INFO_V1(comb_uuid_witness);
+Datum
+comb_uuid_witness(PG_FUNCTION_ARGS)
+{
+	pg_uuid_t  *uuid = PG_GETARG_UUID_P(0);
+	int64		tick = validated_tick(uuid);
+
+	seqid_atomic_raise(&seqid_database_state()->comb_tick, (uint64) tick);
+	(void) seqid_cover_with_mark(comb_tick_ms(tick));
 	PG_RETURN_UUID_P(uuid);
 }

@@ -146,6 +146,52 @@ snowflake_nextblock(PG_FUNCTION_ARGS)
 }
 
 /*
+ * Raises the word of the server's shard to the end of an id's millisecond, so that
+ * whatever comes after is greater, and sees to it that a restart knows.
+ */
+static void
+witness(int64 id)
+{
+	int			shard = seqid_server_shard();
+	int64		ms = snowflake_id_ms(layout, id);
+	int64		ahead_ms = ms - seqid_layout_clock_ms(layout);
+
+	check_may_issue(shard);
+	if (ahead_ms > seqid_max_clock_regression_ms)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("snowflake id %lld is from the future", (long long) id),
+				 errdetail("Its time is %lld ms ahead of the clock, and at most %.0f ms are allowed.",
+						   (long long) ahead_ms, seqid_max_clock_regression_ms)));
+
+	seqid_atomic_raise(seqid_shard_tick(seqid_shared_state(), layout, shard),
+					   (uint64) (snowflake_first_tick(layout, ms + 1) - 1));
+	(void) seqid_cover_with_mark(ms + layout->epoch_unix_ms);
+}
+
+/*
+ * snowflake_witness(id bigint) returns bigint
+ *	  The argument.  From here on, ids of the shard that seqid.shards has for this
+ *	  server are greater than it, also after a restart.  22003 if it is negative,
+ *	  22023 if it is ahead of the clock by more than seqid.max_clock_regression;
+ *	  other errors as snowflake_nextval().
+ */
+PG_FUNCTION_INFO_V1(snowflake_witness);
+Datum
+snowflake_witness(PG_FUNCTION_ARGS)
+{
+	int64		id = PG_GETARG_INT64(0);
+
+	if (id < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("snowflake id %lld is out of range", (long long) id),
+				 errdetail("A snowflake id is never negative.")));
+	witness(id);
+	PG_RETURN_INT64(id);
+}
+
+/*
  * snowflake_currval() returns bigint
  *	  The id this session got last, from any shard.  55000 before the first.
  */
