@@ -21,6 +21,9 @@
  * may claim a place as many ahead: the longer he has waited, the fewer there are
  * who may as well.
  *
+ * (A witness, which only those may call who are trusted, raises a word by as much
+ * as the limit at once: that is a case of the second.)
+ *
  * What the word forgets with a restart, the durable mark remembers: ticks start
  * above the mark that an earlier life of the server left, and none leaves this
  * file until the mark of this life covers it; see clock_mark.c.  As that mark

@@ -32,7 +32,7 @@ check_sequence(int32 sequence)
 static int64
 checked_id(int64 id)
 {
-	if (id < 0)
+	if (id < 0 || id > snowflake_max_id(layout))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("snowflake id %lld is out of range", (long long) id),

@@ -28,6 +28,8 @@ bool		seqid_preloaded = false;
 
 StaticAssertDecl(offsetof(SharedState, shard_ticks) % SHARED_STATE_LINE_SIZE == 0,
 				 "the shards' words must start on a cache line of their own");
+StaticAssertDecl(SNOWFLAKE_WORDS % SHARED_STATE_LINE_WORDS == 0,
+				 "the shards' words must fill whole lines");
 StaticAssertDecl(offsetof(SharedState, databases) % SHARED_STATE_LINE_SIZE == 0 &&
 				 sizeof(DatabaseState) % SHARED_STATE_LINE_SIZE == 0,
 				 "a database's COMBs must have a cache line of their own");
