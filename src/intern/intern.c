@@ -34,14 +34,14 @@ typedef struct Occurrence
 	int			distinct;		/* which of the distinct terms it is */
 } Occurrence;
 
-/* An array from the caller, whose shape the answer has, too. */
-typedef struct Shape
+/* An array from the caller, taken apart; the answer has its dimensions, too. */
+typedef struct ArrayParts
 {
 	ArrayType  *array;
 	Datum	   *values;
 	bool	   *nulls;
 	int			count;
-} Shape;
+} ArrayParts;
 
 /* ------------------------------------------------------------------------
  * The order of terms
@@ -279,12 +279,12 @@ intern_term(PG_FUNCTION_ARGS)
  */
 
 /* As deconstruct_array() does, which cannot be cancelled. */
-static Shape
+static ArrayParts
 take_apart(ArrayType *array)
 {
 	int			count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
-	Shape		shape = {
+	ArrayParts	parts = {
 		.array = array,
 		.values = alloc_many(count, sizeof(Datum)),
 		.nulls = alloc_many(count, sizeof(bool)),
@@ -294,19 +294,18 @@ take_apart(ArrayType *array)
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		array_iterate(iterator, &shape.values[i], &shape.nulls[i]);
+		array_iterate(iterator, &parts.values[i], &parts.nulls[i]);
 	}
 	array_free_iterator(iterator);
-	return shape;
+	return parts;
 }
 
-/* An array of that shape with other values, NULL where nulls[] says so. */
+/* The inverse, when its values have been replaced by others of that type. */
 static ArrayType *
-put_together(Shape shape, Datum *values, bool *nulls,
-			 Oid type, int16 length, bool by_value, char align)
+put_together(ArrayParts parts, Oid type, int16 length, bool by_value, char align)
 {
-	return construct_md_array(values, nulls, ARR_NDIM(shape.array), ARR_DIMS(shape.array),
-							  ARR_LBOUND(shape.array), type, length, by_value, align);
+	return construct_md_array(parts.values, parts.nulls, ARR_NDIM(parts.array), ARR_DIMS(parts.array),
+							  ARR_LBOUND(parts.array), type, length, by_value, align);
 }
 
 /*
@@ -320,20 +319,20 @@ Datum
 intern_ids(PG_FUNCTION_ARGS)
 {
 	Dictionary *dictionary = seqid_dictionary_open(PG_GETARG_OID(0));
-	Shape		shape = take_apart(PG_GETARG_ARRAYTYPE_P(1));
-	Occurrence *occurrences = alloc_many(shape.count, sizeof(Occurrence));
-	Datum	   *terms = alloc_many(shape.count, sizeof(Datum));
+	ArrayParts	parts = take_apart(PG_GETARG_ARRAYTYPE_P(1));
+	Occurrence *occurrences = alloc_many(parts.count, sizeof(Occurrence));
+	Datum	   *terms = alloc_many(parts.count, sizeof(Datum));
 	int64	   *ids;
 	int			count = 0;
 	int			distinct;
 
-	for (int i = 0; i < shape.count; i++)
+	for (int i = 0; i < parts.count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!shape.nulls[i])
+		if (!parts.nulls[i])
 			occurrences[count++] = (Occurrence)
 		{
-			.term = (text *) DatumGetPointer(shape.values[i]),.position = i
+			.term = (text *) DatumGetPointer(parts.values[i]),.position = i
 		};
 	}
 	distinct = sort_distinct(occurrences, count, terms);
@@ -343,10 +342,9 @@ intern_ids(PG_FUNCTION_ARGS)
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		shape.values[occurrences[i].position] = Int64GetDatum(ids[occurrences[i].distinct]);
+		parts.values[occurrences[i].position] = Int64GetDatum(ids[occurrences[i].distinct]);
 	}
-	PG_RETURN_ARRAYTYPE_P(put_together(shape, shape.values, shape.nulls, INT8OID,
-									   sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	PG_RETURN_ARRAYTYPE_P(put_together(parts, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
 /*
@@ -360,31 +358,30 @@ Datum
 intern_terms(PG_FUNCTION_ARGS)
 {
 	Dictionary *dictionary = seqid_dictionary_open(PG_GETARG_OID(0));
-	Shape		shape = take_apart(PG_GETARG_ARRAYTYPE_P(1));
-	Datum	   *ids = alloc_many(shape.count, sizeof(Datum));
-	Datum	   *terms = alloc_many(shape.count, sizeof(Datum));
-	bool	   *known = alloc_many(shape.count, sizeof(bool));
+	ArrayParts	parts = take_apart(PG_GETARG_ARRAYTYPE_P(1));
+	Datum	   *ids = alloc_many(parts.count, sizeof(Datum));
+	Datum	   *terms = alloc_many(parts.count, sizeof(Datum));
+	bool	   *known = alloc_many(parts.count, sizeof(bool));
 	Size		room = MaxAllocSize;
 	int			count = 0;
 
-	for (int i = 0; i < shape.count; i++)
+	for (int i = 0; i < parts.count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!shape.nulls[i])
-			ids[count++] = shape.values[i];
+		if (!parts.nulls[i])
+			ids[count++] = parts.values[i];
 	}
 	for (int i = 0; i < count; i += DICTIONARY_RUN)
 		seqid_dictionary_find_terms(dictionary, ids + i, Min(count - i, DICTIONARY_RUN),
 									terms + i, known + i, &room);
-	for (int i = 0, next = 0; i < shape.count; i++)
+	for (int i = 0, next = 0; i < parts.count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (shape.nulls[i])
+		if (parts.nulls[i])
 			continue;
-		shape.values[i] = terms[next];
-		shape.nulls[i] = !known[next++];
+		parts.values[i] = terms[next];
+		parts.nulls[i] = !known[next++];
 	}
 
-	PG_RETURN_ARRAYTYPE_P(put_together(shape, shape.values, shape.nulls, TEXTOID,
-									   -1, false, TYPALIGN_INT));
+	PG_RETURN_ARRAYTYPE_P(put_together(parts, TEXTOID, -1, false, TYPALIGN_INT));
 }
