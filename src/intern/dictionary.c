@@ -75,12 +75,10 @@ static const struct
 };
 
 char	   *
-seqid_dictionary_name(const Dictionary *dictionary)
+seqid_quoted_name(Oid relid)
 {
-	Oid			schema = get_rel_namespace(dictionary->relid);
-
-	return quote_qualified_identifier(get_namespace_name(schema),
-									  get_rel_name(dictionary->relid));
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+									  get_rel_name(relid));
 }
 
 /*
@@ -106,7 +104,7 @@ plan_for(Dictionary *dictionary, DictionaryStatement statement)
 		SPI_freeplan(plan);
 	}
 
-	sql = psprintf(statements[statement].sql, seqid_dictionary_name(dictionary));
+	sql = psprintf(statements[statement].sql, seqid_quoted_name(dictionary->relid));
 	plan = SPI_prepare_cursor(sql, statements[statement].argument_count,
 							  (Oid *) statements[statement].argument_types,
 							  CURSOR_OPT_GENERIC_PLAN);

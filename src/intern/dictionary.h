@@ -43,8 +43,8 @@ extern Dictionary *seqid_dictionary_open(Oid relid);
 /* The same for a caller who has locked it, and answers for the right to do so. */
 extern Dictionary *seqid_dictionary_open_locked(Oid relid);
 
-/* Its name as SQL wants it: with the schema, and quoted. */
-extern char *seqid_dictionary_name(const Dictionary *dictionary);
+/* The name of a relation as SQL wants it: with the schema, and quoted. */
+extern char *seqid_quoted_name(Oid relid);
 
 /*
  * Looks up count (1 to DICTIONARY_RUN) terms and fills ids[] and known[].  With

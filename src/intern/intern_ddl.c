@@ -24,13 +24,6 @@
 #include "utils/syscache.h"
 #include "utils/varlena.h"
 
-static char *
-quoted_name(Oid relid)
-{
-	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
-									  get_rel_name(relid));
-}
-
 static void
 run_utility(const char *sql)
 {
@@ -73,7 +66,7 @@ intern_create(PG_FUNCTION_ARGS)
 	run_utility(psprintf("ALTER TABLE %s ALTER COLUMN id SET DEFAULT"
 						 " %s.scatter_nextval(%s::pg_catalog.regclass, %d)",
 						 table, quote_identifier(extension_schema),
-						 quote_literal_cstr(quoted_name(linitial_oid(sequences))),
+						 quote_literal_cstr(seqid_quoted_name(linitial_oid(sequences))),
 						 prefix_bits));
 	SPI_finish();
 
@@ -92,7 +85,6 @@ intern_drop(PG_FUNCTION_ARGS)
 {
 	Oid			relid = PG_GETARG_OID(0);
 	char	   *name = get_rel_name(relid);
-	Dictionary *dictionary;
 
 	PreventCommandDuringRecovery("intern_drop()");
 
@@ -102,10 +94,10 @@ intern_drop(PG_FUNCTION_ARGS)
 
 	/* Were the lock raised later, two sessions could wait for each other. */
 	LockRelationOid(relid, AccessExclusiveLock);
-	dictionary = seqid_dictionary_open_locked(relid);
+	(void) seqid_dictionary_open_locked(relid);
 
 	SPI_connect();
-	run_utility(psprintf("DROP TABLE %s", seqid_dictionary_name(dictionary)));
+	run_utility(psprintf("DROP TABLE %s", seqid_quoted_name(relid)));
 	SPI_finish();
 
 	/* The lock does not hold the schema's name. */
