@@ -18,9 +18,6 @@ calls=("$@")
 	"uuid_sequence_nextval('s')" "scatter_nextval('s')" "nextval('s')" "gen_random_uuid()")
 
 make_work_directory
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
 build_seqid valgrind
 start_server 128MB
 sql -c "CREATE EXTENSION seqid" -c "CREATE SEQUENCE s"

@@ -36,9 +36,6 @@ while [ $# -gt 0 ]; do
 done
 
 make_work_directory
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
 build_seqid
 start_server 1GB
 create_results

@@ -1,18 +1,14 @@
 # lib.sh: what the benchmarks share.  To be sourced, by bash, after
-# scripts/lib.sh.
+# scripts/lib.sh, with $top set.
 #
 # A benchmark runs against a server of its own.  What it compares is measured in
 # rounds, in turn (A B A B), and every figure is kept in the table result of that
 # server; what is shown are medians, with the smallest and the largest figure.
 
+. "$top/scripts/server.sh"
+
 # The builds that are measured; with --against "this against".
 builds=this
-
-stop_server()
-{
-	[ -e "$work/data/postmaster.pid" ] || return 0
-	(cd / && as_user "$bin/pg_ctl" -s -m fast -D "$work/data" stop) >/dev/null 2>&1 || true
-}
 
 clean_up()
 {
@@ -21,7 +17,7 @@ clean_up()
 	trap '' INT TERM
 	for build in $builds; do
 		use_build "$build"
-		stop_server
+		stop_server immediate
 	done
 	use_build this
 	rm -rf "$work"
@@ -58,75 +54,6 @@ collect_against()
 		>"$work/figures"
 	use_build this
 	sql -c "COPY result (part, subject, metric, figure) FROM STDIN" <"$work/against/figures"
-}
-
-# Builds seqid, optimised as PGXS does, into a private copy of PostgreSQL.
-build_seqid()
-{
-	need_package_lists
-	choose_major
-	need_packages gcc make libc6-dev "postgresql-$PG_MAJOR" "postgresql-server-dev-$PG_MAJOR" "$@"
-	private_postgres
-	copy_sources
-	give_to_user
-	say "building seqid for PostgreSQL $PG_MAJOR"
-	as_user make -s -C "$work/source" PG_CONFIG="$pg_config" with_llvm=no all install \
-		>"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; die "seqid does not build"; }
-}
-
-# start_server SHARED_BUFFERS: starts the server, which is made the first time.
-# No checkpoint, autovacuum or JIT compilation falls into a measurement; commits
-# are flushed, as in production.
-start_server()
-{
-	if [ ! -d "$work/data" ]; then
-		as_user "$bin/initdb" -A trust -N -E UTF8 --no-locale -D "$work/data" >"$work/initdb.log" 2>&1 ||
-			{ cat "$work/initdb.log" >&2; die "initdb failed"; }
-		as_user tee -a "$work/data/postgresql.conf" >/dev/null <<-CONF
-			listen_addresses = ''
-			unix_socket_directories = '$work'
-			max_wal_size = 64GB
-			checkpoint_timeout = 1d
-			autovacuum = off
-			jit = off
-			max_parallel_workers_per_gather = 0
-			timezone = 'UTC'
-		CONF
-	fi
-	cd "$work"
-	as_user "$bin/pg_ctl" -s -w -D "$work/data" -l "$work/server.log" \
-		-o "-c shared_buffers=$1" start ||
-		{ cat "$work/server.log" >&2; die "the server does not start"; }
-}
-
-pg()
-{
-	as_user env PGHOST="$work" PGDATABASE=postgres PGUSER="$(as_user id -un)" \
-		PGOPTIONS="${pgoptions:-}" "$bin/$1" "${@:2}"
-}
-
-sql()
-{
-	pg psql -X -q -v ON_ERROR_STOP=1 "$@"
-}
-
-value()
-{
-	sql -At -c "$1"
-}
-
-progress()
-{
-	if [ -t 2 ]; then
-		printf '\r%-78s' "$1" >&2
-	else
-		say "$1"
-	fi
-}
-
-progress_end()
-{
-	[ ! -t 2 ] || printf '\r%-78s\r' '' >&2
 }
 
 # The table of figures, and what fills it.

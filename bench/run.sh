@@ -54,9 +54,6 @@ done
 shared_buffers=1GB
 
 make_work_directory
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
 build_seqid gnuplot-nox
 start_server "$shared_buffers"
 create_results

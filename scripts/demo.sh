@@ -12,6 +12,7 @@ set -euo pipefail
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
+. "$top/scripts/server.sh"
 
 usage()
 {
@@ -36,53 +37,11 @@ case $rows in
 	'' | *[!0-9]* | 0* | ??????????*) die "--rows needs a number from 1 to 999999999" ;;
 esac
 
-started=no
-clean_up()
-{
-	trap '' INT TERM
-	if [ $started = yes ]; then
-		(cd / && as_user "$bin/pg_ctl" -s -m immediate -D "$work/data" stop) >/dev/null 2>&1 || true
-	fi
-	rm -rf "$work"
-}
 make_work_directory
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
 
-need_package_lists
-choose_major
-need_packages gcc make libc6-dev "postgresql-$PG_MAJOR" "postgresql-server-dev-$PG_MAJOR"
-private_postgres
-copy_sources
-give_to_user
-
-say "building seqid for PostgreSQL $PG_MAJOR"
-as_user make -s -C "$work/source" PG_CONFIG="$pg_config" with_llvm=no all install >"$work/build.log" 2>&1 ||
-	{ cat "$work/build.log" >&2; die "seqid does not build"; }
-
+build_seqid
 say "starting a server of its own"
-cd "$work"
-as_user "$bin/initdb" -A trust -N -E UTF8 --locale=C.UTF-8 -D "$work/data" >"$work/initdb.log" 2>&1 ||
-	{ cat "$work/initdb.log" >&2; die "initdb failed"; }
-# A checkpoint between two measurements would count as WAL of one of them.
-as_user tee -a "$work/data/postgresql.conf" >/dev/null <<-CONF
-	listen_addresses = ''
-	unix_socket_directories = '$work'
-	max_wal_size = 64GB
-	checkpoint_timeout = 1d
-	autovacuum = off
-	timezone = 'UTC'
-CONF
-started=yes
-as_user "$bin/pg_ctl" -s -w -D "$work/data" -l "$work/server.log" start ||
-	{ cat "$work/server.log" >&2; die "the server does not start"; }
-
-sql()
-{
-	as_user env PGHOST="$work" PGDATABASE=postgres PGUSER="$(as_user id -un)" \
-		PGAPPNAME=demo "$bin/psql" -X -q -v ON_ERROR_STOP=1 "$@"
-}
+start_server 128MB
 
 #
 # A first table, with real rows
@@ -160,16 +119,7 @@ sql <<-SQL
 	CHECKPOINT;
 SQL
 
-progress()
-{
-	if [ -t 2 ]; then
-		printf '\r%-60s' "$1" >&2
-	else
-		say "$1"
-	fi
-}
-
-kinds=$(sql -At -c "SELECT name FROM kind ORDER BY n")
+kinds=$(value "SELECT name FROM kind ORDER BY n")
 for round in 1 2 3 4 5 6 7 8 9 10; do
 	wanted=$((rows * round / 10 - rows * (round - 1) / 10))
 	[ -t 2 ] || progress "inserting, round $round of 10"
@@ -178,7 +128,7 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
 		sql -At -c "SELECT add_rows('$kind', $wanted)" >/dev/null
 	done <<<"$kinds"
 done
-[ ! -t 2 ] || printf '\r%-60s\r' '' >&2
+progress_end
 
 sql <<-SQL
 	\pset footer off

@@ -14,7 +14,6 @@ check=no
 [ "${1:-}" != --check ] || check=yes
 
 make_work_directory
-trap 'rm -rf "$work"' EXIT
 need_package_lists
 need_packages pg-bsd-indent
 

@@ -23,6 +23,22 @@ die()
 	exit 1
 }
 
+# progress TEXT: what is being done now; on a terminal in the place of the text
+# before, until progress_end.
+progress()
+{
+	if [ -t 2 ]; then
+		printf '\r%-78s' "$1" >&2
+	else
+		say "$1"
+	fi
+}
+
+progress_end()
+{
+	[ ! -t 2 ] || printf '\r%-78s\r' '' >&2
+}
+
 as_root()
 {
 	if [ "$(id -u)" = 0 ]; then
@@ -84,11 +100,20 @@ need_package_lists()
 	fi
 }
 
-# make_work_directory: a temporary directory, $work, removed by clean_up.
+clean_up()
+{
+	rm -rf "$work"
+}
+
+# make_work_directory: a temporary directory, $work; clean_up removes it when the
+# script ends, also by a signal.
 make_work_directory()
 {
 	work=$(mktemp -d "${TMPDIR:-/tmp}/seqid.XXXXXX")
 	chmod 755 "$work"
+	trap clean_up EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
 }
 
 # Sources, without what a build or a test may have left there.

@@ -115,8 +115,6 @@ test_version()
 }
 
 make_work_directory
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
 
 need_package_lists
 need_packages debootstrap util-linux

@@ -15,13 +15,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 suites=("$@")
 [ ${#suites[@]} -gt 0 ] || suites=(regress isolation tap)
 
-clean_up()
-{
-	rm -rf "$work"
-}
 make_work_directory
-trap clean_up EXIT
-trap 'exit 130' INT TERM
 
 need_package_lists
 choose_major
