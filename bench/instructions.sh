@@ -1,18 +1,23 @@
 #!/usr/bin/env bash
 # instructions.sh: counts the instructions of a call, with callgrind.
 #
-# usage: bench/instructions.sh [CALL...]     CALL: an expression of g, a number
-#
 # Other than times, these do not vary: the same build gives the same figures on a
 # busy machine.  A query of 12,000 calls less one of 2,000, over a trivial function
 # in the same query.  What the kernel does (the mark's flush, random bytes) is not
 # counted.
 set -euo pipefail
 
+usage='usage: bench/instructions.sh [CALL...]
+
+  CALL  an expression of g, a number, as in "comb_uuid()"'
+
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 . "$top/bench/lib.sh"
 
+case ${1:-} in
+	-*) wrong_usage ;;
+esac
 calls=("$@")
 [ ${#calls[@]} -gt 0 ] || calls=("snowflake_nextval(g & 1023)" "comb_uuid()" "uuid_time_nextval()"
 	"uuid_sequence_nextval('s')" "scatter_nextval('s')" "nextval('s')" "gen_random_uuid()")

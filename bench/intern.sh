@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # intern.sh: measures interning against the statement that one writes by hand.
 #
-# usage: bench/intern.sh [--quick] [--rounds N] [--terms N] [--out DIRECTORY]
-#
-#   --quick   a minute: one round, fewer terms
-#   --rounds  rounds of each measurement, in turn (3); medians are shown
-#   --terms   how many a measurement interns (100000)
-#   --out     where intern.tsv goes (bench/out)
-#
 # Terms are AT-URIs of 70 bytes, in batches of 1, 100, 1000 and 10,000 from 1, 2
 # and 4 clients, each batch a transaction that is flushed.  Both tables begin with
 # a million terms (200,000 with --quick).  By hand means INSERT ... ON CONFLICT DO NOTHING on a table with
 # a bigserial, and a join for the ids; the INSERT alone, without the ids, is shown
 # as well.
 set -euo pipefail
+
+usage='usage: bench/intern.sh [--quick] [--rounds N] [--terms N] [--out DIRECTORY]
+
+  --quick   a minute: one round, fewer terms
+  --rounds  rounds of each measurement, in turn (3); medians are shown
+  --terms   how many a measurement interns (100000)
+  --out     where intern.tsv goes (bench/out)'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
 		--rounds) rounds=${2:?}; shift ;;
 		--terms) terms=${2:?}; shift ;;
 		--out) out=$(realpath -m "${2:?}"); shift ;;
-		*) sed -n '/^# usage/,/^# as well/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+		*) wrong_usage ;;
 	esac
 	shift
 done

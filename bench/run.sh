@@ -2,21 +2,21 @@
 # run.sh: measures seqid against PostgreSQL's own functions, and against those of
 # its peers that are installed.
 #
-# usage: bench/run.sh [--quick] [--rounds N] [--size N] [--out DIRECTORY]
-#                     [--against DIRECTORY] [PART...]
-#
-#   PART      percall limit contended insert cache order stall wrap; all by default
-#   --quick   two minutes instead of a quarter of an hour: fewer rounds, smaller sizes
-#   --rounds  rounds of each measurement, in turn (5); medians are shown
-#   --size    100 is a million rows, or calls, and so on in proportion
-#   --against sources of another build, which is measured in turn with this one
-#             and shown beside it; for the parts percall and contended
-#   --out     where results.tsv and, with gnuplot, the plots go (bench/out)
-#
 # Builds seqid and starts a throwaway server of its own below a temporary
 # directory, as an ordinary user; installs from apt what is missing.  PG_MAJOR=N
 # picks the version of PostgreSQL.
 set -euo pipefail
+
+usage='usage: bench/run.sh [--quick] [--rounds N] [--size N] [--out DIRECTORY]
+                    [--against DIRECTORY] [PART...]
+
+  PART      percall limit contended insert cache order stall wrap; all by default
+  --quick   two minutes instead of a quarter of an hour: fewer rounds, smaller sizes
+  --rounds  rounds of each measurement, in turn (5); medians are shown
+  --size    100 is a million rows, or calls, and so on in proportion
+  --against sources of another build, which is measured in turn with this one
+            and shown beside it; for the parts percall and contended
+  --out     where results.tsv and, with gnuplot, the plots go (bench/out)'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
@@ -39,7 +39,7 @@ while [ $# -gt 0 ]; do
 		--out) out=$(realpath -m "${2:?}"); shift ;;
 		--against) against=$(realpath -e "${2:?}"); shift ;;
 		percall | limit | contended | insert | cache | order | stall | wrap) parts+=("$1") ;;
-		*) sed -n '/^# usage/,/^# picks/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+		*) wrong_usage ;;
 	esac
 	shift
 done

@@ -1,8 +1,6 @@
 #!/usr/bin/env bash
 # arrows.sh: checks that the rooms of src/ know of those below them only.
 #
-# usage: scripts/arrows.sh
-#
 # Prints each include that goes up, and a line 'N passed, N failed', one for each
 # file.  See src/README.md for what the rooms are.
 set -euo pipefail

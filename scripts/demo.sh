@@ -1,8 +1,6 @@
 #!/usr/bin/env bash
 # demo.sh: shows what seqid's keys do to a table, on real rows and at size.
 #
-# usage: scripts/demo.sh [--rows N]     rows for each kind of key, 300000
-#
 # Installs from apt what is missing (as root, or through sudo), builds, starts
 # a server of its own below a temporary directory, and removes that when it
 # ends, also on Ctrl-C; the packages stay.  Other servers of the machine are not
@@ -10,27 +8,25 @@
 # are installed; this is not it.)
 set -euo pipefail
 
+usage='usage: scripts/demo.sh [--rows N]
+
+  --rows  for each kind of key (300000)'
+
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 . "$top/scripts/server.sh"
-
-usage()
-{
-	say "usage: scripts/demo.sh [--rows N]"
-	exit 2
-}
 
 rows=300000
 while [ $# -gt 0 ]; do
 	case $1 in
 		--rows)
-			[ $# -ge 2 ] || usage
+			[ $# -ge 2 ] || wrong_usage
 			rows=$2
 			shift 2 ;;
 		--rows=*)
 			rows=${1#--rows=}
 			shift ;;
-		*) usage ;;
+		*) wrong_usage ;;
 	esac
 done
 case $rows in

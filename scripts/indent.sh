@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
 # indent.sh: formats the C sources as PostgreSQL formats its own.
-#
-# usage: scripts/indent.sh [--check]
-#
-# With --check nothing is written; the differences are shown, and the exit
-# status is 1 if there are any.
 set -euo pipefail
+
+usage='usage: scripts/indent.sh [--check]
+
+  --check  writes nothing: shows the differences, and ends with 1 if there are any'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 
 check=no
-[ "${1:-}" != --check ] || check=yes
+case ${*:-} in
+	'') ;;
+	--check) check=yes ;;
+	*) wrong_usage ;;
+esac
 
 make_work_directory
 need_package_lists

@@ -3,7 +3,9 @@
 # The scripts never install into the machine's PostgreSQL and never talk to a
 # server they did not start.  They copy the server's programs into a temporary
 # directory (PostgreSQL finds its files relative to where it runs) and install
-# the extension there, so that they need root for apt alone.
+# the extension there, so that they need root for apt alone.  (A setting names
+# another place for extensions, extension_destdir or, from 18 on,
+# extension_control_path; but 13 has to be given isolationtester, too.)
 
 # libpq lets PGSERVICE, PGHOSTADDR and others override what a script asks for;
 # it must not end up in a server that is not its own.
@@ -21,6 +23,14 @@ die()
 {
 	say "$(basename "$0"): $*"
 	exit 1
+}
+
+# wrong_usage: for a script that was called in a way that its text $usage does not
+# have.
+wrong_usage()
+{
+	say "$usage"
+	exit 2
 }
 
 # progress TEXT: what is being done now; on a terminal in the place of the text

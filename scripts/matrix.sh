@@ -1,12 +1,8 @@
 #!/usr/bin/env bash
 # matrix.sh: runs every test on several versions of PostgreSQL.
 #
-# usage: scripts/matrix.sh [--run COMMAND] [VERSION...]     default: 13 15 17 18
-#
-#   --run   another command than scripts/test.sh, from the top of the sources, as
-#           in: scripts/matrix.sh --run 'bench/run.sh percall' 18
-#
-# Each version comes from the release of Debian that ships it, in a chroot
+# (pg_virtualenv -a runs the versions that are installed, and no release of Debian
+# has more than one.)  Each comes from the release that ships it, in a chroot
 # that debootstrap makes (about two minutes) and that is kept for the next
 # time, in SEQID_CACHE or /var/cache/seqid-matrix.  DEBIAN_MIRROR names another
 # mirror.  Needs root, or sudo.
@@ -15,12 +11,19 @@
 # exit status is 0 if none failed and none was missing.
 set -euo pipefail
 
+usage="usage: scripts/matrix.sh [--run COMMAND] [VERSION...]
+
+  VERSION  13, 15, 17 or 18; all by default
+  --run    another command than scripts/test.sh, from the top of the sources, as in
+           scripts/matrix.sh --run 'bench/run.sh percall' 18"
+
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 
 run=
 if [ "${1:-}" = --run ]; then
-	run=${2:?}
+	[ $# -ge 2 ] || wrong_usage
+	run=$2
 	shift 2
 fi
 versions=("$@")
@@ -34,9 +37,13 @@ suite_of()
 		15) echo bookworm ;;
 		17) echo trixie ;;
 		18) echo sid ;;
-		*) die "do not know which release of Debian has PostgreSQL $1" ;;
+		*) wrong_usage ;;
 	esac
 }
+
+for version in "${versions[@]}"; do
+	suite_of "$version" >/dev/null
+done
 
 # make_chroot SUITE DIRECTORY: only a complete one gets the directory's name.
 make_chroot()
@@ -119,10 +126,6 @@ make_work_directory
 need_package_lists
 need_packages debootstrap util-linux
 copy_sources
-for version in "${versions[@]}"; do
-	suite_of "$version" >/dev/null
-done
-
 failed=0
 for version in "${versions[@]}"; do
 	test_version "$version" || failed=1
