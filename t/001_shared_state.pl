@@ -17,9 +17,8 @@ sub crash_backend
 {
 	my ($node) = @_;
 	my $session = SeqidSession->new($node);
-	my $pid = $session->query('SELECT pg_backend_pid()');
 
-	is(kill(9, $pid), 1, 'a backend is killed');
+	is(kill(9, $session->{pid}), 1, 'a backend is killed');
 	eval { $session->query('SELECT 1') };
 	SeqidSession::wait_until($node, 'SELECT true')
 	  or die 'the server did not come back';

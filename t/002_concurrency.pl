@@ -131,14 +131,13 @@ is( $node->safe_psql(
 # not let a shard run ahead of the clock.  With a limit of 0, that is an error.
 {
 	my $session = SeqidSession->new($node);
-	my $pid = $session->query('SELECT pg_backend_pid()');
 
 	$session->query('SET seqid.max_clock_regression = 0');
 	$session->send('SELECT count(snowflake_nextblock(12, 4096)) FROM generate_series(1, 1000)');
 	my $signals = 0;
 	until ($session->answered)
 	{
-		$signals += kill('USR1', $pid) for 1 .. 100;
+		$signals += kill('USR1', $session->{pid}) for 1 .. 100;
 	}
 	is($session->answer, '1000', 'signals: all blocks were drawn');
 	is($session->errors, '', 'signals: the clock is not said to be behind');

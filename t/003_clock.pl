@@ -22,19 +22,14 @@ $clock->start($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION seqid');
 
 my $session = SeqidSession->new($node);
-$session->query('\set VERBOSITY verbose');
 $session->query("SET timezone = 'UTC'");
 
 # An id of a shard, or the SQLSTATE and message if it is refused.
 sub issue
 {
 	my ($call) = @_;
-	my $id = $session->query("SELECT $call");
-	my $error = $session->errors;
 
-	return $id if $error eq '';
-	$error =~ /^ERROR:  (.*)$/m;
-	return $1;
+	return $session->full_outcome("SELECT $call");
 }
 
 sub fails_like

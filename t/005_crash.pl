@@ -54,9 +54,7 @@ sub set_clock_right
 # It ends with a crash, and the clock 5 s behind.
 sub crash
 {
-	$node->kill9;
-	$clock->set('-5s');
-	$clock->start($node);
+	$clock->crash($node, '-5s');
 	return;
 }
 
@@ -124,11 +122,10 @@ for my $round (1 .. 4)
 {
 	begin_round($round);
 	my $victim = SeqidSession->new($node);
-	my $pid = $victim->query('SELECT pg_backend_pid()');
 	my @clients = map { $collector->start($node, 'postgres', $_) } @calls;
 
 	$collector->wait_for(20000, @clients);
-	kill 9, $pid;
+	kill 9, $victim->{pid};
 	$collector->finish(@clients);
 	SeqidSession::wait_until($node, 'SELECT true') or die;
 	end_round($round);

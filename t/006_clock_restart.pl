@@ -13,6 +13,7 @@ use Test::More;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidClock;
+use SeqidOutcome;
 use SeqidSession;
 
 my $clock = SeqidClock->new;
@@ -21,17 +22,8 @@ $node->init;
 $clock->start($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION seqid');
 
-# The outcome of a statement: what it returns, or its SQLSTATE.
-sub outcome
-{
-	my ($sql) = @_;
-	my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql");
-
-	return $status == 0 ? $out : $err =~ /ERROR:  (\w{5})/ ? $1 : $err;
-}
-
-my $last = outcome('SELECT snowflake_nextval(5)');
-my $comb = outcome('SELECT comb_uuid()');
+my $last = outcome($node, 'postgres', 'SELECT snowflake_nextval(5)');
+my $comb = outcome($node, 'postgres', 'SELECT comb_uuid()');
 
 # Restarts with the clock at an offset, and checks that a shard that issued ids
 # and one that did not either go on or are refused.
@@ -40,13 +32,11 @@ sub step
 	my ($offset, $mode, $refused) = @_;
 	my $what = "$offset, $mode restart";
 
-	$node->stop($mode);
-	$clock->set($offset);
-	$clock->start($node);
+	$clock->restart($node, $offset, $mode);
 
 	for my $shard (5, 6)
 	{
-		my $id = outcome("SELECT snowflake_nextval($shard)");
+		my $id = outcome($node, 'postgres', "SELECT snowflake_nextval($shard)");
 
 		if ($refused)
 		{
@@ -57,9 +47,9 @@ sub step
 			cmp_ok($id >> 22, '>', $last >> 22, "$what: shard $shard goes on");
 		}
 	}
-	$last = outcome('SELECT max(snowflake_nextval(5)) FROM generate_series(1, 5000)') unless $refused;
+	$last = outcome($node, 'postgres', 'SELECT max(snowflake_nextval(5)) FROM generate_series(1, 5000)') unless $refused;
 
-	my $next = outcome('SELECT comb_uuid()');
+	my $next = outcome($node, 'postgres', 'SELECT comb_uuid()');
 	cmp_ok($next, 'gt', $comb, "$what: combs go on");
 	$comb = $next;
 	return;
@@ -83,7 +73,7 @@ step('+1d', 'immediate', 0);
 step('-5s', 'immediate', 1);
 
 # Whoever knows that the clock is right now may let ids go on from there.
-is( outcome("SET seqid.max_clock_regression = '2d'; SELECT snowflake_nextval(5) > $last"),
+is( outcome($node, 'postgres', "SET seqid.max_clock_regression = '2d'; SELECT snowflake_nextval(5) > $last"),
 	't', 'a larger limit lets ids go on');
 
 # The mark is ahead of the clock on purpose.  It counts as floor once a life: a
@@ -98,7 +88,7 @@ for my $round (1 .. 3)
 	{
 		$writer->query('SELECT snowflake_nextval(6)');
 	} while ($writer->query('SELECT marks_written FROM seqid_stat()') == $written);
-	is( outcome('SELECT snowflake_timestamp(snowflake_nextval(8)) <= clock_timestamp()'),
+	is( outcome($node, 'postgres', 'SELECT snowflake_timestamp(snowflake_nextval(8)) <= clock_timestamp()'),
 		't', 'a new session is not pushed ahead of the clock');
 }
 $writer->close;

@@ -13,6 +13,7 @@ use Test::More;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidClock;
+use SeqidOutcome;
 use SeqidSession;
 
 my $primary_clock = SeqidClock->new;
@@ -33,15 +34,6 @@ sub new_standby
 	return $standby;
 }
 
-# The outcome of a statement: what it returns, or its SQLSTATE.
-sub outcome
-{
-	my ($node, $sql) = @_;
-	my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql");
-
-	return $status == 0 ? $out : $err =~ /ERROR:  (\w{5})/ ? $1 : $err;
-}
-
 # What the primary issued and the standby knows of.
 my $fill = 'INSERT INTO t SELECT snowflake_nextval(5), comb_uuid() FROM generate_series(1, 10000)';
 
@@ -59,12 +51,12 @@ sub check_promoted
 {
 	my ($standby, $what) = @_;
 
-	is(outcome($standby, 'SELECT snowflake_nextval(5) > (SELECT max(id) FROM t)'),
+	is(outcome($standby, 'postgres', 'SELECT snowflake_nextval(5) > (SELECT max(id) FROM t)'),
 		't', "$what: ids go on");
-	is(outcome($standby, "WITH n AS MATERIALIZED (SELECT snowflake_nextval(5) AS id FROM generate_series(1, 20000))
+	is(outcome($standby, 'postgres', "WITH n AS MATERIALIZED (SELECT snowflake_nextval(5) AS id FROM generate_series(1, 20000))
 		SELECT count(*) FROM n JOIN t USING (id)"),
 		'0', "$what: none comes again");
-	is(outcome($standby, 'SELECT bool_and(new > c) FROM t, (SELECT comb_uuid() AS new OFFSET 0) n'),
+	is(outcome($standby, 'postgres', 'SELECT bool_and(new > c) FROM t, (SELECT comb_uuid() AS new OFFSET 0) n'),
 		't', "$what: combs go on in order");
 	return;
 }
@@ -76,7 +68,7 @@ sub check_promoted
 	my $standby = new_standby('six_seconds', $clock);
 
 	fill_and_catch_up($standby);
-	is(outcome($standby, 'SELECT snowflake_nextval(5)'), '25006', '6 s: refused while in recovery');
+	is(outcome($standby, 'postgres', 'SELECT snowflake_nextval(5)'), '25006', '6 s: refused while in recovery');
 
 	# A session that was there, and drew COMBs, before the promotion.
 	my $session = SeqidSession->new($standby);
@@ -98,11 +90,11 @@ sub check_promoted
 	my $standby = new_standby('one_hour', $clock);
 
 	fill_and_catch_up($standby);
-	is(outcome($standby, 'SELECT snowflake_nextval(5)'), '25006', '1 h: refused while in recovery');
+	is(outcome($standby, 'postgres', 'SELECT snowflake_nextval(5)'), '25006', '1 h: refused while in recovery');
 	$standby->promote;
-	is(outcome($standby, 'SELECT snowflake_nextval(5)'), '55000', '1 h: refused as the clock is behind');
-	is(outcome($standby, 'SELECT snowflake_nextval(6)'), '55000', '1 h: unused shards too');
-	is(outcome($standby, 'SELECT bool_and(new > c) FROM t, (SELECT comb_uuid() AS new OFFSET 0) n'),
+	is(outcome($standby, 'postgres', 'SELECT snowflake_nextval(5)'), '55000', '1 h: refused as the clock is behind');
+	is(outcome($standby, 'postgres', 'SELECT snowflake_nextval(6)'), '55000', '1 h: unused shards too');
+	is(outcome($standby, 'postgres', 'SELECT bool_and(new > c) FROM t, (SELECT comb_uuid() AS new OFFSET 0) n'),
 		't', '1 h: combs go on in order');
 	$clock->set('+0s');
 	check_promoted($standby, '1 h, clock corrected');
@@ -131,7 +123,7 @@ sub check_promoted
 	$standby->stop;
 	$primary_clock->set('+5s');
 	like($primary->safe_psql('postgres', 'SELECT 1'), qr/1/, 'synchronous: the primary is up');
-	is(outcome($primary, "SET statement_timeout = '300ms'; SELECT snowflake_nextval(5)"),
+	is(outcome($primary, 'postgres', "SET statement_timeout = '300ms'; SELECT snowflake_nextval(5)"),
 		'57014', 'synchronous: a timeout withholds the id');
 	$session->send('SELECT snowflake_nextval(5)');
 	$primary->poll_query_until('postgres',
@@ -150,7 +142,7 @@ sub check_promoted
 	$standby->append_conf('postgresql.conf', "synchronous_standby_names = ''\nseqid.max_clock_regression = '20s'");
 	$standby->reload;
 	$standby->promote;
-	cmp_ok(outcome($standby, 'SELECT snowflake_nextval(5)'), '>', $last,
+	cmp_ok(outcome($standby, 'postgres', 'SELECT snowflake_nextval(5)'), '>', $last,
 		'synchronous: the promoted standby goes on after the last id');
 	$standby->stop;
 }

@@ -13,6 +13,8 @@ use Test::More;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidClock;
+use SeqidOutcome;
+use SeqidPoll;
 use SeqidSession;
 
 my $clock = SeqidClock->new;
@@ -21,15 +23,6 @@ $node->init;
 $node->append_conf('postgresql.conf', 'autovacuum = off');
 $clock->start($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION seqid');
-
-# What a statement returns, or its SQLSTATE and message.
-sub outcome
-{
-	my ($sql) = @_;
-	my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql");
-
-	return $status == 0 ? $out : $err =~ /ERROR:  (.*)/ ? $1 : $err;
-}
 
 #
 # Dropped and created again: also for a session that was there before, also
@@ -41,25 +34,22 @@ $node->safe_psql('postgres', 'DROP EXTENSION seqid; CREATE EXTENSION seqid');
 my $next = $session->query('SELECT snowflake_nextval(5)');
 cmp_ok($next, '>', $last, 'created again: ids go on');
 $session->close;
-$last = outcome('SELECT max(snowflake_nextblock(5, 4096)) FROM generate_series(1, 100)');
+$last = full_outcome($node, 'postgres', 'SELECT max(snowflake_nextblock(5, 4096)) FROM generate_series(1, 100)');
 $node->safe_psql('postgres', 'DROP EXTENSION seqid');
 $node->safe_psql('postgres', 'CREATE EXTENSION seqid');
-$node->kill9;
-$clock->set('-5s');
-$clock->start($node);
-cmp_ok(outcome('SELECT snowflake_nextval(5)'), '>', $last + 4095,
+$clock->crash($node, '-5s');
+cmp_ok(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'), '>', $last + 4095,
 	'created again, not used, and a crash: ids go on');
 $clock->set('+0s');
 
 # The ids of the dropped extension were ahead of the clock, and of the COMBs.
 $clock->set('+5s');
-$last = outcome('SELECT snowflake_nextval(5)');
+$last = full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)');
 $clock->set('+0s');
 $node->safe_psql('postgres', 'DROP EXTENSION seqid');
 $node->safe_psql('postgres', 'CREATE EXTENSION seqid');
-$node->kill9;
-$clock->start($node);
-cmp_ok(outcome('SELECT snowflake_nextval(5)'), '>', $last,
+$clock->crash($node);
+cmp_ok(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'), '>', $last,
 	'created again, with ids ahead of the clock, and a crash: ids go on');
 
 # Created in a transaction that is rolled back.
@@ -85,40 +75,40 @@ $session->close;
 # Missing, or another thing.
 #
 $node->safe_psql('postgres', 'ALTER SEQUENCE seqid_clock_mark RENAME TO elsewhere');
-is(outcome('SELECT snowflake_nextval(5)'),
+is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
 	'55000: clock mark of extension "seqid" does not exist', 'missing: snowflakes are refused');
-is(outcome('SELECT comb_uuid()'),
+is(full_outcome($node, 'postgres', 'SELECT comb_uuid()'),
 	'55000: clock mark of extension "seqid" does not exist', 'missing: combs are refused');
-is(outcome('SELECT clock_mark FROM seqid_stat()'),
+is(full_outcome($node, 'postgres', 'SELECT clock_mark FROM seqid_stat()'),
 	'55000: clock mark of extension "seqid" does not exist', 'missing: the view says so');
-like(outcome('SELECT uuid_time_nextval()'), qr/^[0-9a-f-]{36}$/, 'missing: others go on');
+like(full_outcome($node, 'postgres', 'SELECT uuid_time_nextval()'), qr/^[0-9a-f-]{36}$/, 'missing: others go on');
 $node->safe_psql('postgres', 'CREATE TABLE seqid_clock_mark (last_value bigint)');
-is(outcome('SELECT snowflake_nextval(5)'),
+is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
 	'42809: clock mark "seqid_clock_mark" is not a permanent sequence', 'a table: refused');
 $node->safe_psql('postgres', 'DROP TABLE seqid_clock_mark; CREATE TEMP SEQUENCE seqid_clock_mark');
-is(outcome('SELECT snowflake_nextval(5)'),
+is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
 	'55000: clock mark of extension "seqid" does not exist', 'a temporary sequence: not found');
 $node->safe_psql('postgres', 'ALTER SEQUENCE elsewhere RENAME TO seqid_clock_mark');
-like(outcome('SELECT snowflake_nextval(5)'), qr/^\d+$/, 'back again: ids go on');
+like(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'), qr/^\d+$/, 'back again: ids go on');
 
 # Whoever may not set it cannot; whoever resets it resets nothing.
 $node->safe_psql('postgres', 'CREATE ROLE regress_seqid_user');
-like(outcome("SET ROLE regress_seqid_user; SELECT setval('seqid_clock_mark', 1)"),
+like(full_outcome($node, 'postgres', "SET ROLE regress_seqid_user; SELECT setval('seqid_clock_mark', 1)"),
 	qr/^42501: /, 'an ordinary role cannot set the mark');
-like(outcome('SET ROLE regress_seqid_user; SELECT snowflake_nextval(5)'),
+like(full_outcome($node, 'postgres', 'SET ROLE regress_seqid_user; SELECT snowflake_nextval(5)'),
 	qr/\d+$/, 'an ordinary role can raise it');
 for my $value (-5, '3000000000000000', '9223372036854775807')
 {
 	$node->safe_psql('postgres',
 		"ALTER SEQUENCE seqid_clock_mark MINVALUE -10; SELECT setval('seqid_clock_mark', $value)");
-	is(outcome('SELECT snowflake_nextval(5)'),
+	is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
 		"XX001: value of clock mark \"seqid_clock_mark\" is out of range: $value", "set to $value: refused");
 }
 $node->safe_psql('postgres', "SELECT setval('seqid_clock_mark', 0); ALTER SEQUENCE seqid_clock_mark MINVALUE 0");
-$last = outcome('SELECT snowflake_nextval(5)');
+$last = full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)');
 $node->safe_psql('postgres', "SELECT setval('seqid_clock_mark', 1)");
-cmp_ok(outcome('SELECT snowflake_nextval(5)'), '>', $last, 'set to 1: ids go on');
-is(outcome('SELECT clock_mark > clock_timestamp() FROM seqid_stat()'),
+cmp_ok(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'), '>', $last, 'set to 1: ids go on');
+is(full_outcome($node, 'postgres', 'SELECT clock_mark > clock_timestamp() FROM seqid_stat()'),
 	't', 'set to 1: and it is raised again');
 
 #
@@ -137,20 +127,20 @@ close $file;
 $clock->start($node);
 # Where pages have checksums, which is the default from 18 on, the server itself
 # would refuse it.
-is(outcome('SET ignore_checksum_failure = on; SELECT snowflake_nextval(5)'),
+is(full_outcome($node, 'postgres', 'SET ignore_checksum_failure = on; SELECT snowflake_nextval(5)'),
 	'XX001: page of clock mark "seqid_clock_mark" is damaged', 'damaged: refused');
-is(outcome('SELECT 1'), '1', 'damaged: the server goes on');
+is(full_outcome($node, 'postgres', 'SELECT 1'), '1', 'damaged: the server goes on');
 $node->safe_psql('postgres', 'DROP EXTENSION seqid CASCADE; CREATE EXTENSION seqid');
-like(outcome('SELECT snowflake_nextval(5)'), qr/^\d+$/, 'damaged: the hint helps');
+like(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'), qr/^\d+$/, 'damaged: the hint helps');
 
 #
 # Allowed shards.
 #
-is(outcome("LOAD 'seqid'; SHOW seqid.allowed_shards"),
+is(full_outcome($node, 'postgres', "LOAD 'seqid'; SHOW seqid.allowed_shards"),
 	'0-1023', 'allowed: all, unless told otherwise');
-like(outcome("LOAD 'seqid'; SET seqid.allowed_shards = '5'"),
+like(full_outcome($node, 'postgres', "LOAD 'seqid'; SET seqid.allowed_shards = '5'"),
 	qr/^55P02: /, 'allowed: no session can set it');
-like(outcome("LOAD 'seqid'; ALTER DATABASE postgres SET seqid.allowed_shards = '5'"),
+like(full_outcome($node, 'postgres', "LOAD 'seqid'; ALTER DATABASE postgres SET seqid.allowed_shards = '5'"),
 	qr/^55P02: /, 'allowed: no database can set it');
 
 sub allow
@@ -171,19 +161,16 @@ sub allow_marker
 	$marks++;
 	$node->append_conf('postgresql.conf', "regress_test.mark = '$marks'");
 	$node->reload;
-	for my $try (1 .. 600)
-	{
-		return if $session->query("SELECT current_setting('regress_test.mark', true)") eq $marks;
-		select undef, undef, undef, 0.1;
-	}
-	die 'the session does not read the configuration file';
+	poll_until { $session->query("SELECT current_setting('regress_test.mark', true)") eq $marks }
+	  or die 'the session does not read the configuration file';
+	return;
 }
 
 # Which shards a new session may issue.
 sub allowed
 {
 	my %state = map { split /\|/ }
-	  split /\n/, outcome("CREATE FUNCTION pg_temp.try(shard int) RETURNS text LANGUAGE plpgsql AS \$\$
+	  split /\n/, full_outcome($node, 'postgres', "CREATE FUNCTION pg_temp.try(shard int) RETURNS text LANGUAGE plpgsql AS \$\$
 		BEGIN PERFORM snowflake_nextval(shard); RETURN 'yes';
 		EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE; END \$\$;
 		SELECT s, pg_temp.try(s) FROM generate_series(0, 1023) s");
@@ -194,35 +181,35 @@ sub allowed
 
 allow('3, 16-18');
 is(allowed(), '3 16 17 18', 'allowed: numbers and ranges');
-is(outcome('SELECT snowflake_nextval(5)'),
+is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
 	'55000: shard 5 is not one that this server may issue', 'allowed: others are refused');
-is(outcome('SELECT count(*) FROM snowflake_nextvals(5, 3)'),
+is(full_outcome($node, 'postgres', 'SELECT count(*) FROM snowflake_nextvals(5, 3)'),
 	'55000: shard 5 is not one that this server may issue', 'allowed: by every function');
-is(outcome('SELECT snowflake_nextblock(5, 3)'),
+is(full_outcome($node, 'postgres', 'SELECT snowflake_nextblock(5, 3)'),
 	'55000: shard 5 is not one that this server may issue', 'allowed: by every function');
-is(outcome('SET seqid.shards = 5; SELECT snowflake_nextval()'),
+is(full_outcome($node, 'postgres', 'SET seqid.shards = 5; SELECT snowflake_nextval()'),
 	'55000: shard 5 is not one that this server may issue', 'allowed: also the configured shard');
-like(outcome("SELECT snowflake_make('2024-01-01', 5, 0)"), qr/^\d+$/, 'allowed: codecs do not care');
+like(full_outcome($node, 'postgres', "SELECT snowflake_make('2024-01-01', 5, 0)"), qr/^\d+$/, 'allowed: codecs do not care');
 
 # Before the library is loaded a session can set what it likes: that is no way
 # around the list.
 for my $list ('5', '0-1023', '3', 'rubbish')
 {
-	is(outcome("SET seqid.allowed_shards = '$list'; SELECT snowflake_nextval(5)"),
+	is(full_outcome($node, 'postgres', "SET seqid.allowed_shards = '$list'; SELECT snowflake_nextval(5)"),
 		'55000: shard 5 is not one that this server may issue', "allowed: not '$list' of a session");
 }
 for my $force ('force_parallel_mode', 'debug_parallel_query')
 {
 	# One of the two names exists; the other is an error that is not the answer.
 	local $ENV{PGOPTIONS} = "-c seqid.allowed_shards=0-1023 -c $force=on";
-	unlike(outcome('SELECT snowflake_nextval(5)'), qr/^\d+$/, 'allowed: nor in a parallel worker');
+	unlike(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'), qr/^\d+$/, 'allowed: nor in a parallel worker');
 }
 $node->safe_psql('postgres', "ALTER DATABASE postgres SET seqid.allowed_shards = '0-1023'");
-is(outcome('SELECT snowflake_nextval(5)'),
+is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
 	'55000: shard 5 is not one that this server may issue', 'allowed: nor that of a database');
 $node->safe_psql('postgres', 'ALTER DATABASE postgres RESET seqid.allowed_shards');
 allow('rubbish');
-is(outcome('SELECT snowflake_nextval(5)'),
+is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
 	'55000: shard 5 is not one that this server may issue', 'allowed: nothing, if the list cannot be read');
 
 allow(' 1023 ,0');
@@ -237,7 +224,7 @@ for my $bad ('', ' ', '1024', '-1', '1-', '5-3', '1,,2', '1 2', 'five', '9999999
 	allow($bad);
 	allow_marker();
 	is($session->query('SHOW seqid.allowed_shards'), ' 1023 ,0', "allowed: '$bad' is not taken");
-	is(outcome('SELECT snowflake_nextval(5)'),
+	is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
 		'55000: shard 5 is not one that this server may issue', "allowed: '$bad' is nothing");
 }
 $session->close;
@@ -246,22 +233,22 @@ allow('0-1023');
 #
 # Statistics.
 #
-is(outcome('SELECT preloaded FROM seqid_stat()'), 'f', 'statistics: not preloaded');
-is(outcome('SELECT count(*) FROM seqid_stat_shards WHERE shard = 700'), '0', 'statistics: an unused shard is not shown');
-my $id = outcome('SELECT snowflake_nextval(700)');
-is(outcome('SELECT last_id, last_time = snowflake_timestamp(last_id), ahead_ms, clock_regressions FROM seqid_stat_shards WHERE shard = 700'),
+is(full_outcome($node, 'postgres', 'SELECT preloaded FROM seqid_stat()'), 'f', 'statistics: not preloaded');
+is(full_outcome($node, 'postgres', 'SELECT count(*) FROM seqid_stat_shards WHERE shard = 700'), '0', 'statistics: an unused shard is not shown');
+my $id = full_outcome($node, 'postgres', 'SELECT snowflake_nextval(700)');
+is(full_outcome($node, 'postgres', 'SELECT last_id, last_time = snowflake_timestamp(last_id), ahead_ms, clock_regressions FROM seqid_stat_shards WHERE shard = 700'),
 	"$id|t|0|0", 'statistics: the last id of a shard');
-outcome('SELECT count(*) FROM snowflake_nextvals(700, 20000)');
-cmp_ok(outcome('SELECT waits FROM seqid_stat_shards WHERE shard = 700'), '>', 0, 'statistics: waits are counted');
+full_outcome($node, 'postgres', 'SELECT count(*) FROM snowflake_nextvals(700, 20000)');
+cmp_ok(full_outcome($node, 'postgres', 'SELECT waits FROM seqid_stat_shards WHERE shard = 700'), '>', 0, 'statistics: waits are counted');
 $clock->set('-5s');
-outcome('SELECT snowflake_nextval(700)');
-is(outcome('SELECT ahead_ms BETWEEN 1 AND 5000, clock_regressions FROM seqid_stat_shards WHERE shard = 700'),
+full_outcome($node, 'postgres', 'SELECT snowflake_nextval(700)');
+is(full_outcome($node, 'postgres', 'SELECT ahead_ms BETWEEN 1 AND 5000, clock_regressions FROM seqid_stat_shards WHERE shard = 700'),
 	't|1', 'statistics: clock regressions are counted');
 $clock->set('+0s');
-my $comb_time = outcome('SELECT comb_uuid_timestamp(comb_uuid())');
-is(outcome("SELECT comb_time >= '$comb_time', clock_mark > comb_time, marks_written > 0, round(years_left) = round(2092.68 - extract(year FROM now()) - extract(doy FROM now()) / 365.0) FROM seqid_stat()"),
+my $comb_time = full_outcome($node, 'postgres', 'SELECT comb_uuid_timestamp(comb_uuid())');
+is(full_outcome($node, 'postgres', "SELECT comb_time >= '$comb_time', clock_mark > comb_time, marks_written > 0, round(years_left) = round(2092.68 - extract(year FROM now()) - extract(doy FROM now()) / 365.0) FROM seqid_stat()"),
 	't|t|t|t', 'statistics: of the server');
-is(outcome('SET ROLE regress_seqid_user; SELECT count(*) > 0 FROM seqid_stat_shards, seqid_stat()'),
+is(full_outcome($node, 'postgres', 'SET ROLE regress_seqid_user; SELECT count(*) > 0 FROM seqid_stat_shards, seqid_stat()'),
 	't', 'statistics: anybody may look');
 
 $node->stop;

@@ -124,7 +124,6 @@ for my $level ('on', 'remote_apply', 'remote_write', 'local', 'off')
 {
 	my $session = SeqidSession->new($primary);
 
-	$session->query('\set VERBOSITY verbose');
 	$session->query("SET synchronous_commit = $level");
 	move_clock_on();
 	for my $messages ('notice', 'error')

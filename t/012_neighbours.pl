@@ -16,6 +16,7 @@ use Test::More;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidClock;
+use SeqidOutcome;
 use SeqidSession;
 
 my $clock = SeqidClock->new;
@@ -31,22 +32,13 @@ sub new_node
 	return $new;
 }
 
-# The outcome of a statement: what it returns, or its SQLSTATE.
-sub outcome
-{
-	my ($database, $sql) = @_;
-	my ($status, $out, $err) = $node->psql($database, "\\set VERBOSITY verbose\n$sql");
-
-	return $status == 0 ? $out : $err =~ /ERROR:  (\w{5})/ ? $1 : $err;
-}
-
 # How far something is ahead of the clock, in milliseconds; the clock is read
 # after it.
 sub ahead
 {
 	my ($database, $time) = @_;
 
-	return outcome($database,
+	return outcome($node, $database,
 		"SELECT ceil(extract(epoch FROM at - clock_timestamp()) * 1000) FROM (SELECT $time AS at OFFSET 0) t");
 }
 
@@ -70,16 +62,6 @@ sub create_database
 
 	$node->safe_psql('postgres', "CREATE DATABASE $name");
 	$node->safe_psql($name, 'CREATE EXTENSION seqid');
-	return;
-}
-
-sub restart
-{
-	my ($time) = @_;
-
-	$node->stop;
-	$clock->set($time);
-	$clock->start($node);
 	return;
 }
 
@@ -114,7 +96,7 @@ $node->safe_psql('postgres', 'CREATE ROLE regress_seqid_user LOGIN');
 	cmp_ok($lead, '<=', 2, 'wasted combs: were never ahead of the clock');
 	$_->close for @sessions;
 }
-restart('+0s');
+$clock->restart($node, '+0s');
 check_at_the_clock('near', 'wasted combs, restarted');
 
 #
@@ -122,26 +104,26 @@ check_at_the_clock('near', 'wasted combs, restarted');
 # while the clock was wrong, "late" is used for the first time after it.
 #
 create_database($_) for 'far', 'late';
-outcome('late', 'SELECT snowflake_nextval(5)');
-restart('+1d');
-my $far_comb = outcome('far', 'SELECT comb_uuid()');
-like(outcome('far', 'SELECT snowflake_nextval(7)'), qr/^\d+$/, 'a day ahead: snowflakes');
-restart('+0s');
+outcome($node, 'late', 'SELECT snowflake_nextval(5)');
+$clock->restart($node, '+1d');
+my $far_comb = outcome($node, 'far', 'SELECT comb_uuid()');
+like(outcome($node, 'far', 'SELECT snowflake_nextval(7)'), qr/^\d+$/, 'a day ahead: snowflakes');
+$clock->restart($node, '+0s');
 
 my $a_day_ahead = "clock_floor BETWEEN clock_timestamp() + interval '23h' AND clock_timestamp() + interval '25h'";
 check_at_the_clock('near', 'beside a day ahead');
-is(outcome('far', 'SELECT snowflake_nextval(7)'), '55000', 'a day ahead: snowflakes are refused');
-is(outcome('far', 'SELECT snowflake_nextval(5)'), '55000', 'a day ahead: of every shard');
-my $next = outcome('far', 'SELECT comb_uuid()');
+is(outcome($node, 'far', 'SELECT snowflake_nextval(7)'), '55000', 'a day ahead: snowflakes are refused');
+is(outcome($node, 'far', 'SELECT snowflake_nextval(5)'), '55000', 'a day ahead: of every shard');
+my $next = outcome($node, 'far', 'SELECT comb_uuid()');
 cmp_ok($next, 'gt', $far_comb, 'a day ahead: combs go on');
 cmp_ok(ahead('far', "comb_uuid_timestamp('$next')"), '>', 23 * 3600 * 1000, 'a day ahead: from there');
-is(outcome('far', "SELECT $a_day_ahead FROM seqid_stat()"), 't', 'a day ahead: its floor shows it');
+is(outcome($node, 'far', "SELECT $a_day_ahead FROM seqid_stat()"), 't', 'a day ahead: its floor shows it');
 for my $database ('near', 'late')
 {
 	check_at_the_clock($database, "beside a day ahead, $database");
 	cmp_ok(ahead($database, 'snowflake_timestamp(snowflake_nextval(7))'),
 		'<=', $mark_ms, "beside a day ahead, $database: of the same shard, too");
-	is(outcome($database, "SELECT clock_floor < clock_timestamp() + interval '2s',
+	is(outcome($node, $database, "SELECT clock_floor < clock_timestamp() + interval '2s',
 			clock_mark < clock_timestamp() + interval '3s',
 			comb_time < clock_timestamp() + interval '2s' FROM seqid_stat()"),
 		't|t|t', "beside a day ahead, $database: statistics are its own");
@@ -149,7 +131,7 @@ for my $database ('near', 'late')
 
 # The database is dropped; nothing remains of it.
 $node->safe_psql('postgres', 'DROP DATABASE far');
-restart('+0s');
+$clock->restart($node, '+0s');
 for my $database ('late', 'near')
 {
 	check_at_the_clock($database, "after a day ahead, $database");
@@ -160,17 +142,17 @@ create_database('far');
 my $session = SeqidSession->new($node, 'near');
 $session->query('SELECT snowflake_nextval(5)');
 $node->safe_psql('far', "SELECT setval('seqid_clock_mark', last_value + 86400000) FROM seqid_clock_mark");
-is(outcome('far', 'SELECT snowflake_nextval(5)'), '55000', 'set a day ahead: snowflakes are refused');
+is(outcome($node, 'far', 'SELECT snowflake_nextval(5)'), '55000', 'set a day ahead: snowflakes are refused');
 cmp_ok(ahead('far', 'comb_uuid_timestamp(comb_uuid())'),
 	'>', 23 * 3600 * 1000, 'set a day ahead: combs go on from there');
-is(outcome('far', "SELECT $a_day_ahead FROM seqid_stat()"), 't', 'set a day ahead: its floor shows it');
+is(outcome($node, 'far', "SELECT $a_day_ahead FROM seqid_stat()"), 't', 'set a day ahead: its floor shows it');
 check_at_the_clock('near', 'beside one that is set');
 check_at_the_clock('late', 'beside one that is set, late');
 $clock->set('+2s');
 like($session->query('SELECT snowflake_nextval(5)'), qr/^\d+$/,
 	'beside one that is set: a session goes on when it has to raise the mark');
 $session->close;
-restart('+2s');
+$clock->restart($node, '+2s');
 check_at_the_clock('near', 'beside one that was set, restarted');
 $node->stop;
 
@@ -193,7 +175,7 @@ sub check_fill
 {
 	my ($database, $what) = @_;
 
-	is(outcome($database, "WITH before AS MATERIALIZED (SELECT max(id) AS id, max(c::text) AS c FROM t),
+	is(outcome($node, $database, "WITH before AS MATERIALIZED (SELECT max(id) AS id, max(c::text) AS c FROM t),
 			n AS (INSERT INTO t SELECT snowflake_nextval(6), comb_uuid() FROM generate_series(1, 10000), before
 				RETURNING id, c)
 			SELECT count(*), bool_and(n.id > before.id), bool_and(n.c::text > before.c) FROM n, before"),
@@ -203,11 +185,9 @@ sub check_fill
 
 check_fill($_->[0], "copied: $_->[1]") for [ 'copy', 'the copy goes on' ],
   [ 'original', 'so does the original' ], [ 'copy', 'the copy again' ];
-is( outcome('copy', "SELECT round(extract(epoch FROM clock_floor) * 1000) = $mark FROM seqid_stat()"),
+is( outcome($node, 'copy', "SELECT round(extract(epoch FROM clock_floor) * 1000) = $mark FROM seqid_stat()"),
 	't', 'copied: the floor is the mark that came with it');
-$node->kill9;
-$clock->set('-4s');
-$clock->start($node);
+$clock->crash($node, '-4s');
 check_fill($_->[0], "copied, and a crash: $_->[1]") for [ 'original', 'the original goes on' ],
   [ 'copy', 'so does the copy' ];
 
@@ -219,7 +199,7 @@ sub set_far_ahead
 {
 	my ($database) = @_;
 
-	return outcome($database, "SELECT setval('seqid_clock_mark', last_value + 86400000) FROM seqid_clock_mark;
+	return outcome($node, $database, "SELECT setval('seqid_clock_mark', last_value + 86400000) FROM seqid_clock_mark;
 		SELECT comb_uuid_timestamp(comb_uuid()) > now() + interval '23h'");
 }
 
@@ -227,7 +207,7 @@ sub is_at_the_clock
 {
 	my ($database, $what) = @_;
 
-	is(outcome($database, "SELECT snowflake_timestamp(snowflake_nextval(77)) < clock_timestamp() + interval '10s',
+	is(outcome($node, $database, "SELECT snowflake_timestamp(snowflake_nextval(77)) < clock_timestamp() + interval '10s',
 			comb_uuid_timestamp(comb_uuid()) < clock_timestamp() + interval '10s'"), 't|t', $what);
 	return;
 }
@@ -287,9 +267,7 @@ is_at_the_clock('without_place', 'without a place: has ids');
 is(set_far_ahead('evil'), '55000', 'without a place: one that is a day ahead is refused');
 is_at_the_clock($_, "without a place: $_ is not affected") for 'without_place', 'cell_70';
 $node->safe_psql('postgres', 'DROP DATABASE evil');
-$node->kill9;
-$clock->set('-3s');
-$clock->start($node);
+$clock->crash($node, '-3s');
 my @third = draw_in_cells();
 is(not_above(\@second, \@third), 0, 'many databases: all go on after a crash');
 my @fourth = draw_in_cells();

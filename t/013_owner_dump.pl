@@ -15,6 +15,7 @@ use Test::More;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidClock;
+use SeqidOutcome;
 
 my $clock = SeqidClock->new;
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -37,10 +38,8 @@ sub as_owner
 sub owner
 {
 	my ($database, $sql) = @_;
-	my ($status, $out, $err) = $node->psql($database,
-		"\\set VERBOSITY verbose\nSET SESSION AUTHORIZATION $role;\n$sql");
 
-	return $status == 0 ? $out : $err =~ /ERROR:  (.*)/ ? $1 : $err;
+	return full_outcome($node, $database, "SET SESSION AUTHORIZATION $role;\n$sql");
 }
 
 sub create_database
@@ -85,9 +84,7 @@ like(slurp_file("$directory/plain"), qr/setval\('public\.seqid_clock_mark', \d{1
 #
 # Restored to a clock that is behind: where the shards are not known either.
 #
-$node->stop;
-$clock->set('-5s');
-$clock->start($node);
+$clock->restart($node, '-5s');
 my @psql = ('psql', '-X', '-q', '-f', "$directory/plain");
 my @restores = (
 	[ 'psql' => @psql, '-v', 'ON_ERROR_STOP=1' ],
@@ -116,9 +113,8 @@ is(owner('restored_0', "ALTER EXTENSION seqid SET SCHEMA public"),
 $node->safe_psql('postgres', 'CREATE ROLE regress_seqid_user LOGIN');
 for my $call ("setval('seqid_clock_mark', 1)", "nextval('seqid_clock_mark')")
 {
-	my ($status, $out, $err) = $node->psql('origin',
-		"SET SESSION AUTHORIZATION regress_seqid_user; SELECT $call");
-	like($err, qr/permission denied for sequence seqid_clock_mark/, "others: $call is refused");
+	is(full_outcome($node, 'origin', "SET SESSION AUTHORIZATION regress_seqid_user; SELECT $call"),
+		'42501: permission denied for sequence seqid_clock_mark', "others: $call is refused");
 }
 
 #
@@ -152,8 +148,7 @@ for my $full_page_writes ('on', 'off')
 	cmp_ok(mark(), '>=', $mark + 200000, "$what: the mark is ahead");
 	$mark = mark();
 
-	$node->kill9;
-	$clock->start($node);
+	$clock->crash($node);
 	cmp_ok(mark(), '>=', $mark, "$what: a crash does not set the mark back");
 	cmp_ok(owner('origin', 'SELECT comb_uuid()'), 'gt', $comb, "$what: combs go on after a crash");
 }

@@ -15,6 +15,7 @@ use Test::More;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidClock;
+use SeqidOutcome;
 use SeqidSession;
 
 my $clock = SeqidClock->new;
@@ -22,20 +23,11 @@ my $owner = 'regress_seqid_owner';
 my $directory = PostgreSQL::Test::Utils::tempdir;
 my ($node, $restored) = (undef, 0);
 
-# What a statement returns, or its SQLSTATE and message.
-sub outcome
-{
-	my ($sql) = @_;
-	my ($status, $out, $err) = $node->psql('shop', "\\set VERBOSITY verbose\n$sql");
-
-	return $status == 0 ? $out : $err =~ /ERROR:  (.*)/ ? $1 : $err;
-}
-
 sub as_owner
 {
 	my ($sql) = @_;
 
-	return outcome("SET ROLE $owner;\n$sql");
+	return full_outcome($node, 'shop', "SET ROLE $owner;\n$sql");
 }
 
 # A server with a database that belongs to somebody who is no superuser.
@@ -67,7 +59,7 @@ my $insert = 'INSERT INTO orders DEFAULT VALUES
 # Ids that nobody keeps, so that the last one is further than the clock's.
 sub draw
 {
-	return outcome('SELECT max(snowflake_nextblock(5, 4096)) + 4095 FROM generate_series(1, 100)');
+	return full_outcome($node, 'shop', 'SELECT max(snowflake_nextblock(5, 4096)) + 4095 FROM generate_series(1, 100)');
 }
 
 # A checkpoint tells a time in whole seconds: from now on, one is after the keys
@@ -78,7 +70,7 @@ sub wait_for_second_after
 
 	# Where nothing was drawn, other tests have told.
 	return if "$id $comb" !~ /^\d+ [0-9a-f-]+$/;
-	my $second = outcome("SELECT floor(extract(epoch FROM greatest(snowflake_timestamp($id), comb_uuid_timestamp('$comb'))))");
+	my $second = full_outcome($node, 'shop', "SELECT floor(extract(epoch FROM greatest(snowflake_timestamp($id), comb_uuid_timestamp('$comb'))))");
 
 	$node->poll_query_until('shop', "SELECT floor(extract(epoch FROM clock_timestamp())) > $second")
 	  or die 'the clock stands still';
@@ -91,14 +83,14 @@ sub check_place
 	my ($what, $schema) = @_;
 	my $name = "$schema.seqid_clock_mark";
 
-	is( outcome("SELECT relkind, relpersistence, pg_get_userbyid(relowner) = pg_get_userbyid(10)
+	is( full_outcome($node, 'shop', "SELECT relkind, relpersistence, pg_get_userbyid(relowner) = pg_get_userbyid(10)
 			FROM pg_class WHERE oid = to_regclass('$name')"),
 		'S|p|t', "$what: it is a sequence, and the superuser's");
-	is( outcome("SELECT count(*) FROM pg_depend d JOIN pg_extension e ON e.oid = refobjid
+	is( full_outcome($node, 'shop', "SELECT count(*) FROM pg_depend d JOIN pg_extension e ON e.oid = refobjid
 			WHERE refclassid = 'pg_extension'::regclass AND extname = 'seqid' AND d.deptype = 'e'
 			AND classid = 'pg_class'::regclass AND objid = to_regclass('$name')"),
 		'1', "$what: it is the extension's");
-	is( outcome("SELECT has_sequence_privilege('$owner', '$name', 'UPDATE'),
+	is( full_outcome($node, 'shop', "SELECT has_sequence_privilege('$owner', '$name', 'UPDATE'),
 			has_sequence_privilege('regress_seqid_user', '$name', 'SELECT'),
 			has_sequence_privilege('regress_seqid_user', '$name', 'UPDATE')"),
 		't|t|f', "$what: the owner may restore it, and everybody look");
@@ -133,23 +125,21 @@ sub check_repair
 
 	# Where pages have checksums, which is the default from 18 on, the server
 	# finds damage before we do, and says so in other words.
-	like(outcome("SELECT $schema.snowflake_nextval(5)"), $refused, "$what: snowflakes are refused");
-	like(outcome("SELECT $schema.comb_uuid()"), $refused, "$what: combs are refused");
+	like(full_outcome($node, 'shop', "SELECT $schema.snowflake_nextval(5)"), $refused, "$what: snowflakes are refused");
+	like(full_outcome($node, 'shop', "SELECT $schema.comb_uuid()"), $refused, "$what: combs are refused");
 	like(as_owner("SELECT $schema.seqid_repair_mark()"), qr/^42501: /, "$what: the owner cannot repair it");
-	like(outcome("SELECT $schema.comb_uuid()"), $refused, "$what: combs are still refused");
-	is( outcome("SELECT $schema.seqid_repair_mark() >= $schema.snowflake_timestamp($last)"),
+	like(full_outcome($node, 'shop', "SELECT $schema.comb_uuid()"), $refused, "$what: combs are still refused");
+	is( full_outcome($node, 'shop', "SELECT $schema.seqid_repair_mark() >= $schema.snowflake_timestamp($last)"),
 		't', "$what: the new mark is not below the last key");
 	check_place($what, $schema);
 
 	# Nothing was drawn since: the mark alone must tell.
-	$node->kill9;
-	$clock->set('-5s');
-	$clock->start($node);
-	cmp_ok(outcome("SELECT $schema.snowflake_nextval(5)") =~ s/^(?!\d+$).*/0/sr,
+	$clock->crash($node, '-5s');
+	cmp_ok(full_outcome($node, 'shop', "SELECT $schema.snowflake_nextval(5)") =~ s/^(?!\d+$).*/0/sr,
 		'>', $last, "$what: ids go on after a crash");
 	is(as_owner("$path$insert"), 't', "$what: rows go on");
 	check_dump($what, $schema);
-	is(outcome("SELECT $schema.seqid_repair_mark() = clock_mark FROM $schema.seqid_stat()"),
+	is(full_outcome($node, 'shop', "SELECT $schema.seqid_repair_mark() = clock_mark FROM $schema.seqid_stat()"),
 		't', "$what: there is nothing to repair any more");
 	return;
 }
@@ -176,29 +166,28 @@ for my $case (
 	my $session = SeqidSession->new($node, 'shop');
 	my $last = draw();
 	$session->query('SELECT snowflake_nextval(6)');
-	outcome($damage);
+	full_outcome($node, 'shop', $damage);
 	$clock->set('-5s');
 	unlike($session->query('SELECT ' . ($schema // 'public') . '.snowflake_nextval(6)'),
 		qr/\d/, "$what: a session that was there is refused");
 	check_repair($what, $refused, $last, $schema);
-	eval { $session->{run}->kill_kill };
+	$session->abandon;
 }
-outcome('ALTER EXTENSION seqid SET SCHEMA public');
+full_outcome($node, 'shop', 'ALTER EXTENSION seqid SET SCHEMA public');
 
 # The owner has put a sequence of his own into the extension: it is not the mark.
 {
 	$clock->set('+0s');
 	my $last = draw();
 	as_owner('CREATE SEQUENCE mine; SELECT nextval(\'mine\'); ALTER EXTENSION seqid ADD SEQUENCE mine');
-	is(outcome('SELECT seqid_repair_mark() = clock_mark FROM seqid_stat()'), 't',
+	is(full_outcome($node, 'shop', 'SELECT seqid_repair_mark() = clock_mark FROM seqid_stat()'), 't',
 		'another sequence: a sound mark stays');
-	outcome(sprintf($drop, 'public'));
+	full_outcome($node, 'shop', sprintf($drop, 'public'));
 	$clock->set('-5s');
-	is(outcome('SELECT seqid_repair_mark() > now()'), 't', 'another sequence: is not taken for the mark');
-	$node->kill9;
-	$clock->start($node);
-	cmp_ok(outcome('SELECT snowflake_nextval(5)'), '>', $last, 'another sequence: ids go on after a crash');
-	outcome('ALTER EXTENSION seqid DROP SEQUENCE mine; DROP SEQUENCE mine');
+	is(full_outcome($node, 'shop', 'SELECT seqid_repair_mark() > now()'), 't', 'another sequence: is not taken for the mark');
+	$clock->crash($node);
+	cmp_ok(full_outcome($node, 'shop', 'SELECT snowflake_nextval(5)'), '>', $last, 'another sequence: ids go on after a crash');
+	full_outcome($node, 'shop', 'ALTER EXTENSION seqid DROP SEQUENCE mine; DROP SEQUENCE mine');
 	check_place('another sequence', 'public');
 }
 
@@ -207,7 +196,7 @@ outcome('ALTER EXTENSION seqid SET SCHEMA public');
 	$clock->set('+0s');
 	my $last = draw();
 	as_owner("SELECT setval('seqid_clock_mark', 0)");
-	is(outcome("SELECT seqid_repair_mark() > now() - interval '1s'"), 't', 'set to 0: raised to what is known');
+	is(full_outcome($node, 'shop', "SELECT seqid_repair_mark() > now() - interval '1s'"), 't', 'set to 0: raised to what is known');
 }
 
 # Of another database's clock it is no business.
@@ -217,9 +206,9 @@ outcome('ALTER EXTENSION seqid SET SCHEMA public');
 	$clock->set('+1d');
 	$node->safe_psql('hasty', 'SELECT snowflake_nextval(700)');
 	$clock->set('+0s');
-	outcome(sprintf($drop, 'public'));
-	is(outcome("SELECT seqid_repair_mark() < now() + interval '1h'"), 't', 'a fast clock elsewhere: does not matter');
-	like(outcome('SELECT snowflake_nextval(5)'), qr/^\d+$/, 'a fast clock elsewhere: ids go on');
+	full_outcome($node, 'shop', sprintf($drop, 'public'));
+	is(full_outcome($node, 'shop', "SELECT seqid_repair_mark() < now() + interval '1h'"), 't', 'a fast clock elsewhere: does not matter');
+	like(full_outcome($node, 'shop', 'SELECT snowflake_nextval(5)'), qr/^\d+$/, 'a fast clock elsewhere: ids go on');
 	$node->safe_psql('postgres', 'DROP DATABASE hasty');
 }
 
@@ -230,11 +219,11 @@ outcome('ALTER EXTENSION seqid SET SCHEMA public');
 	my $last = draw();
 
 	$session->query('SELECT snowflake_nextval(6)');
-	outcome(sprintf($drop, 'public'));
-	like(outcome('BEGIN; SELECT seqid_repair_mark(); SELECT snowflake_nextval(5) > ' . $last . '; ROLLBACK'),
+	full_outcome($node, 'shop', sprintf($drop, 'public'));
+	like(full_outcome($node, 'shop', 'BEGIN; SELECT seqid_repair_mark(); SELECT snowflake_nextval(5) > ' . $last . '; ROLLBACK'),
 		qr/^t$/m, 'rolled back: ids go on within');
-	like(outcome('SELECT snowflake_nextval(5)'), qr/^55000: /, 'rolled back: it is missing again');
-	outcome('SELECT seqid_repair_mark()');
+	like(full_outcome($node, 'shop', 'SELECT snowflake_nextval(5)'), qr/^55000: /, 'rolled back: it is missing again');
+	full_outcome($node, 'shop', 'SELECT seqid_repair_mark()');
 	is($session->query("SELECT snowflake_nextval(5) > $last"), 't', 'repaired: a session goes on');
 	is($session->errors, '', 'repaired: without an error');
 	$session->close;
@@ -289,8 +278,8 @@ sub check_damaged_file
 
 	$clock->set('+0s');
 	my $last = draw();
-	my $comb = outcome('SELECT comb_uuid()');
-	my $path = outcome("SELECT pg_relation_filepath('seqid_clock_mark')");
+	my $comb = full_outcome($node, 'shop', 'SELECT comb_uuid()');
+	my $path = full_outcome($node, 'shop', "SELECT pg_relation_filepath('seqid_clock_mark')");
 
 	wait_for_second_after($last, $comb);
 	$node->stop;
@@ -298,7 +287,7 @@ sub check_damaged_file
 	$clock->set('-3s');
 	$clock->start($node);
 	check_repair($what, qr/^XX001: /, $last);
-	cmp_ok(outcome('SELECT comb_uuid()'), 'gt', $comb, "$what: combs go on");
+	cmp_ok(full_outcome($node, 'shop', 'SELECT comb_uuid()'), 'gt', $comb, "$what: combs go on");
 	return;
 }
 
@@ -308,17 +297,17 @@ check_damaged_file($_, $_) for 'magic number', 'zeros', 'empty', 'line pointer';
 # A sound mark stays what it is, also one that is far ahead.
 #
 $clock->set('+0s');
-my $mark = outcome('SELECT snowflake_nextval(5); SELECT last_value, log_cnt, is_called FROM seqid_clock_mark');
+my $mark = full_outcome($node, 'shop', 'SELECT snowflake_nextval(5); SELECT last_value, log_cnt, is_called FROM seqid_clock_mark');
 $mark =~ s/.*\n//s;
-is(outcome('SELECT seqid_repair_mark() = clock_mark FROM seqid_stat()'), 't', 'sound: its value is returned');
-is(outcome('SELECT last_value, log_cnt, is_called FROM seqid_clock_mark'), $mark, 'sound: it is not changed');
-outcome("SELECT setval('seqid_clock_mark', last_value + 30 * 86400000::bigint) FROM seqid_clock_mark");
-$mark = outcome('SELECT last_value, log_cnt, is_called FROM seqid_clock_mark');
-is(outcome("SELECT seqid_repair_mark() BETWEEN now() + interval '29d' AND now() + interval '31d'"),
+is(full_outcome($node, 'shop', 'SELECT seqid_repair_mark() = clock_mark FROM seqid_stat()'), 't', 'sound: its value is returned');
+is(full_outcome($node, 'shop', 'SELECT last_value, log_cnt, is_called FROM seqid_clock_mark'), $mark, 'sound: it is not changed');
+full_outcome($node, 'shop', "SELECT setval('seqid_clock_mark', last_value + 30 * 86400000::bigint) FROM seqid_clock_mark");
+$mark = full_outcome($node, 'shop', 'SELECT last_value, log_cnt, is_called FROM seqid_clock_mark');
+is(full_outcome($node, 'shop', "SELECT seqid_repair_mark() BETWEEN now() + interval '29d' AND now() + interval '31d'"),
 	't', 'far ahead: its value is returned');
-is(outcome('SELECT last_value, log_cnt, is_called FROM seqid_clock_mark'), $mark, 'far ahead: it is not changed');
-like(outcome('SELECT snowflake_nextval(5)'), qr/^55000: /, 'far ahead: it is in force');
-is( outcome("SET seqid.max_clock_regression = '31d'; SELECT snowflake_timestamp(snowflake_nextval(5)) > now() + interval '29d'"),
+is(full_outcome($node, 'shop', 'SELECT last_value, log_cnt, is_called FROM seqid_clock_mark'), $mark, 'far ahead: it is not changed');
+like(full_outcome($node, 'shop', 'SELECT snowflake_nextval(5)'), qr/^55000: /, 'far ahead: it is in force');
+is( full_outcome($node, 'shop', "SET seqid.max_clock_regression = '31d'; SELECT snowflake_timestamp(snowflake_nextval(5)) > now() + interval '29d'"),
 	't', 'far ahead: a large limit lets ids go on from there');
 $node->stop;
 
@@ -335,17 +324,17 @@ check_damaged_file("checksums, $_", $_) for 'flipped bit', 'zeros', 'empty';
 $clock->set('+0s');
 for my $user ($owner, 'regress_seqid_user')
 {
-	like(outcome("SET ROLE $user; SELECT seqid_repair_mark()"), qr/^42501: /, "not superuser: $user is refused");
+	like(full_outcome($node, 'shop', "SET ROLE $user; SELECT seqid_repair_mark()"), qr/^42501: /, "not superuser: $user is refused");
 }
-outcome("ALTER SEQUENCE seqid_clock_mark RENAME TO elsewhere;
+full_outcome($node, 'shop', "ALTER SEQUENCE seqid_clock_mark RENAME TO elsewhere;
 	CREATE TABLE seqid_clock_mark (last_value bigint); INSERT INTO seqid_clock_mark VALUES (7)");
 {
 	my ($status, $out, $err) = $node->psql('shop', "\\set VERBOSITY verbose\nSELECT seqid_repair_mark()");
 	like($err, qr/^psql:.*ERROR:  (42809|42P07): .*HINT: /ms, 'a table in its place: refused, with a hint');
 }
-is(outcome('SELECT * FROM seqid_clock_mark'), '7', 'a table in its place: is not touched');
-like(outcome('SELECT snowflake_nextval(5)'), qr/^42809: /, 'a table in its place: no ids');
-outcome('DROP TABLE seqid_clock_mark; ALTER SEQUENCE elsewhere RENAME TO seqid_clock_mark');
+is(full_outcome($node, 'shop', 'SELECT * FROM seqid_clock_mark'), '7', 'a table in its place: is not touched');
+like(full_outcome($node, 'shop', 'SELECT snowflake_nextval(5)'), qr/^42809: /, 'a table in its place: no ids');
+full_outcome($node, 'shop', 'DROP TABLE seqid_clock_mark; ALTER SEQUENCE elsewhere RENAME TO seqid_clock_mark');
 is(as_owner($insert), 't', 'a table in its place: ids go on when it is gone');
 
 $node->backup('base');
@@ -354,8 +343,7 @@ $node->backup('base');
 	$standby->init_from_backup($node, 'base', has_streaming => 1);
 	$clock->start($standby);
 	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
-	my ($status, $out, $err) = $standby->psql('shop', "\\set VERBOSITY verbose\nSELECT seqid_repair_mark()");
-	like($err, qr/ERROR:  25006: /, 'standby: refused');
+	is(outcome($standby, 'shop', 'SELECT seqid_repair_mark()'), '25006', 'standby: refused');
 	$standby->stop;
 }
 

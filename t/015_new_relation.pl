@@ -15,6 +15,8 @@ use Test::More;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidClock;
+use SeqidOutcome;
+use SeqidPoll;
 use SeqidSession;
 
 my $clock = SeqidClock->new;
@@ -31,25 +33,6 @@ sub new_node
 		"synchronous_commit = off\nwal_writer_delay = 10s\nwal_writer_flush_after = 1GB\n"
 		  . "autovacuum = off\ncheckpoint_timeout = 1h\nwal_level = $level");
 	$clock->set('+0s');
-	$clock->start($node);
-	return;
-}
-
-# The outcome of a statement: what it returns, or its SQLSTATE.
-sub outcome
-{
-	my ($sql) = @_;
-	my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql");
-
-	return $status == 0 ? $out : $err =~ /ERROR:  (\w{5})/ ? $1 : $err;
-}
-
-sub restart
-{
-	my ($time) = @_;
-
-	$node->stop;
-	$clock->set($time);
 	$clock->start($node);
 	return;
 }
@@ -88,15 +71,13 @@ sub check_crash
 {
 	my ($what, $last, $comb) = @_;
 
-	$node->kill9;
-	$clock->set('-4s');
-	$clock->start($node);
-	is(outcome("SELECT count(*) FROM pg_extension WHERE extname = 'seqid'"), '1', "$what: survives a crash");
+	$clock->crash($node, '-4s');
+	is(outcome($node, 'postgres', "SELECT count(*) FROM pg_extension WHERE extname = 'seqid'"), '1', "$what: survives a crash");
 
 	# Where it is lost, it would be made again.
-	outcome('SET client_min_messages = error; CREATE EXTENSION IF NOT EXISTS seqid');
-	cmp_ok(outcome('SELECT snowflake_nextval(5)'), '>', $last, "$what: ids go on");
-	cmp_ok(outcome('SELECT comb_uuid()'), 'gt', $comb, "$what: combs go on");
+	outcome($node, 'postgres', 'SET client_min_messages = error; CREATE EXTENSION IF NOT EXISTS seqid');
+	cmp_ok(outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'), '>', $last, "$what: ids go on");
+	cmp_ok(outcome($node, 'postgres', 'SELECT comb_uuid()'), 'gt', $comb, "$what: combs go on");
 
 	# Further than what a mark from before covers.
 	$clock->set('+3s');
@@ -116,7 +97,7 @@ for my $level ('minimal', 'replica')
 
 		is($session->errors, '', "$level, $what: no error");
 		check_crash("$level, $what", last_drawn($seen));
-		$session->{run}->kill_kill;
+		$session->abandon;
 	}
 
 	# Another session draws when the first has just committed.
@@ -127,7 +108,7 @@ for my $level ('minimal', 'replica')
 	my $seen = $other->query($draw);
 	is($other->errors, '', "$level, another session: no error");
 	check_crash("$level, another session", last_drawn($seen));
-	$_->{run}->kill_kill for $creator, $other;
+	$_->abandon for $creator, $other;
 	$node->stop if $level eq 'minimal';
 }
 
@@ -140,44 +121,38 @@ for my $case ([ 5, 0 ], [ 3600, 1 ])
 	my ($seconds, $refused) = @$case;
 	my $what = "dropped, $seconds s";
 
-	restart('+0s');
-	my ($last, $comb) = split /\|/, outcome('SET seqid.max_clock_regression = \'1d\'; SELECT snowflake_nextval(5), comb_uuid()');
-	my $second = outcome("SELECT floor(extract(epoch FROM comb_uuid_timestamp('$comb')))");
-	outcome('DROP EXTENSION seqid');
+	$clock->restart($node, '+0s');
+	my ($last, $comb) = split /\|/, outcome($node, 'postgres', 'SET seqid.max_clock_regression = \'1d\'; SELECT snowflake_nextval(5), comb_uuid()');
+	my $second = outcome($node, 'postgres', "SELECT floor(extract(epoch FROM comb_uuid_timestamp('$comb')))");
+	outcome($node, 'postgres', 'DROP EXTENSION seqid');
 	$node->poll_query_until('postgres', "SELECT floor(extract(epoch FROM clock_timestamp())) > $second") or die;
-	restart("-${seconds}s");
-	is(outcome('CREATE EXTENSION seqid'), '', "$what: created again");
+	$clock->restart($node, "-${seconds}s");
+	is(outcome($node, 'postgres', 'CREATE EXTENSION seqid'), '', "$what: created again");
 	for my $shard (5, 6)
 	{
-		my $id = outcome("SELECT snowflake_nextval($shard)");
+		my $id = outcome($node, 'postgres', "SELECT snowflake_nextval($shard)");
 
 		$refused ? is($id, '55000', "$what: shard $shard is refused")
 		  : cmp_ok($id >> 22, '>', $last >> 22, "$what: shard $shard goes on above");
 	}
-	cmp_ok(outcome('SELECT comb_uuid()'), 'gt', $comb, "$what: combs go on");
-	is(outcome("SELECT clock_floor >= comb_uuid_timestamp('$comb') FROM seqid_stat()"), 't', "$what: the floor shows it");
+	cmp_ok(outcome($node, 'postgres', 'SELECT comb_uuid()'), 'gt', $comb, "$what: combs go on");
+	is(outcome($node, 'postgres', "SELECT clock_floor >= comb_uuid_timestamp('$comb') FROM seqid_stat()"), 't', "$what: the floor shows it");
 }
 
 #
 # A cursor that was opened while its shard was allowed.
 #
 {
-	restart('+0s');
+	$clock->restart($node, '+0s');
 	my $session = SeqidSession->new($node);
 
-	$session->query('\set VERBOSITY verbose');
 	$session->query('BEGIN');
 	$session->query('DECLARE c CURSOR FOR SELECT snowflake_nextvals(5, 1000000)');
 	like($session->query('FETCH 1 FROM c'), qr/^\d+$/, 'a cursor: issues ids');
 	$node->append_conf('postgresql.conf', "seqid.allowed_shards = '6'\nregress_test.mark = 'read'");
 	$node->reload;
-	my $read = '';
-	for my $try (1 .. 1800)
-	{
-		last if ($read = $session->query("SELECT current_setting('regress_test.mark', true)")) eq 'read';
-		select undef, undef, undef, 0.1;
-	}
-	is($read, 'read', 'a cursor: the session has read the file');
+	my $read = poll_until { $session->query("SELECT current_setting('regress_test.mark', true)") eq 'read' };
+	ok($read, 'a cursor: the session has read the file');
 	is($session->query('SHOW seqid.allowed_shards'), '6', 'a cursor: its shard is not allowed any more');
 	$session->query('FETCH 100000 FROM c');
 	like($session->errors, qr/^ERROR:  55000: shard 5 is not one that this server may issue$/m,

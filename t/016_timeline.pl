@@ -14,6 +14,7 @@ use Test::More;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidClock;
+use SeqidOutcome;
 use SeqidSession;
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
@@ -23,17 +24,9 @@ $primary->start;
 $primary->safe_psql('postgres', 'CREATE EXTENSION seqid; CREATE TABLE t (id bigint DEFAULT snowflake_nextval())');
 $primary->backup('base');
 
-sub outcome
-{
-	my ($node, $sql) = @_;
-	my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql");
-
-	return $status == 0 ? $out : $err =~ /ERROR:  (\w{5})/ ? $1 : $err;
-}
-
 my $in_effect = 'SELECT timeline, shard, shard_source FROM seqid_stat()';
-is(outcome($primary, $in_effect), '1|16|configuration file', 'timeline 1: the first shard');
-is(outcome($primary, 'INSERT INTO t DEFAULT VALUES RETURNING snowflake_shard(id)'), '16', 'timeline 1: issues it');
+is(outcome($primary, 'postgres', $in_effect), '1|16|configuration file', 'timeline 1: the first shard');
+is(outcome($primary, 'postgres', 'INSERT INTO t DEFAULT VALUES RETURNING snowflake_shard(id)'), '16', 'timeline 1: issues it');
 
 # A node is the same but for its clock: 6 s slow.
 sub new_standby
@@ -51,9 +44,8 @@ sub new_standby
 
 my $standby = new_standby('standby', $primary);
 my $session = SeqidSession->new($standby);
-is(outcome($standby, $in_effect), '||configuration file', 'standby: no timeline, no shard');
-is(outcome($standby, 'SELECT snowflake_nextval()'), '25006', 'standby: refused');
-$session->query('\set VERBOSITY verbose');
+is(outcome($standby, 'postgres', $in_effect), '||configuration file', 'standby: no timeline, no shard');
+is(outcome($standby, 'postgres', 'SELECT snowflake_nextval()'), '25006', 'standby: refused');
 $session->query('SELECT snowflake_nextval()');
 like($session->errors, qr/25006/, 'standby: also to a session that will be there');
 
@@ -63,17 +55,17 @@ $standby->append_conf('postgresql.conf', "primary_conninfo = ''");
 $standby->reload;
 $primary->poll_query_until('postgres', 'SELECT count(*) = 0 FROM pg_stat_replication')
   or die 'the standby goes on streaming';
-my $lost = outcome($primary, 'INSERT INTO t SELECT FROM generate_series(1, 1000); SELECT max(id) FROM t');
+my $lost = outcome($primary, 'postgres', 'INSERT INTO t SELECT FROM generate_series(1, 1000); SELECT max(id) FROM t');
 $standby->promote;
-is(outcome($standby, $in_effect), '2|17|configuration file', 'timeline 2: the second shard');
+is(outcome($standby, 'postgres', $in_effect), '2|17|configuration file', 'timeline 2: the second shard');
 is($session->query('SELECT snowflake_shard(snowflake_nextval())'), '17', 'timeline 2: a session that stayed follows');
 is($session->query('SELECT shard FROM seqid_stat()'), '17', 'timeline 2: and is told so');
-outcome($_, 'INSERT INTO t SELECT FROM generate_series(1, 20000)') for $primary, $standby;
+outcome($_, 'postgres', 'INSERT INTO t SELECT FROM generate_series(1, 20000)') for $primary, $standby;
 my %count;
-$count{$_}++ for map { split /\n/, outcome($_, 'SELECT id FROM t') } $primary, $standby;
+$count{$_}++ for map { split /\n/, outcome($_, 'postgres', 'SELECT id FROM t') } $primary, $standby;
 is(scalar(grep { $count{$_} > 1 } keys %count), 1, 'split brain: only the row that both had has one id');
-is(outcome($primary, 'SELECT DISTINCT snowflake_shard(id) FROM t'), '16', 'split brain: the old primary issues its shard');
-is(outcome($standby, 'SELECT DISTINCT snowflake_shard(id) FROM t ORDER BY 1'), "16\n17", 'split brain: the new one another');
+is(outcome($primary, 'postgres', 'SELECT DISTINCT snowflake_shard(id) FROM t'), '16', 'split brain: the old primary issues its shard');
+is(outcome($standby, 'postgres', 'SELECT DISTINCT snowflake_shard(id) FROM t ORDER BY 1'), "16\n17", 'split brain: the new one another');
 
 # A literal shard is what it is, and the setting of a session counts, too.
 is($session->query('SELECT snowflake_shard(snowflake_nextval(16))'), '16', 'a shard that is passed is issued');
@@ -87,10 +79,10 @@ $session->close;
 # Configuration that will do harm: told before the failover, and when it does.
 $standby->append_conf('postgresql.conf', "seqid.allowed_shards = '17'");
 $standby->restart;
-outcome($standby, 'SELECT snowflake_nextval()');
+outcome($standby, 'postgres', 'SELECT snowflake_nextval()');
 like(slurp_file($standby->logfile), qr/LOG:  shard 16 in "seqid.shards" is not in "seqid.allowed_shards"/,
 	'forbidden: the log tells of a list that is not allowed');
-is(outcome($standby, 'SELECT snowflake_shard(snowflake_nextval())'), '17', 'forbidden: but not this timeline');
+is(outcome($standby, 'postgres', 'SELECT snowflake_shard(snowflake_nextval())'), '17', 'forbidden: but not this timeline');
 $standby->append_conf('postgresql.conf', "seqid.allowed_shards = '16'");
 $standby->restart;
 my ($status, $out, $err) = $standby->psql('postgres', 'SELECT snowflake_nextval()');
@@ -104,7 +96,7 @@ like($err, qr/shard 18 is not one.*\nDETAIL:  .*after a failover, a shard that i
 $standby->append_conf('postgresql.conf', "seqid.allowed_shards = '0-1023'");
 $standby->restart;
 $standby->safe_psql('postgres', "ALTER DATABASE postgres SET seqid.shards = '16-18, 90'");
-is(outcome($standby, $in_effect), '2|17|database', 'a database\'s setting beats the file, and is seen to');
+is(outcome($standby, 'postgres', $in_effect), '2|17|database', 'a database\'s setting beats the file, and is seen to');
 $standby->safe_psql('postgres', 'ALTER DATABASE postgres RESET seqid.shards');
 $standby->stop;
 
@@ -123,8 +115,8 @@ $preloaded->stop;
 
 # Recovered to a point in time: another timeline, another shard; and a third.
 $primary->safe_psql('postgres', "SELECT pg_create_restore_point('then')");
-my $after = outcome($primary, 'SELECT max(id) FROM t');
-outcome($primary, 'INSERT INTO t SELECT FROM generate_series(1, 1000)');
+my $after = outcome($primary, 'postgres', 'SELECT max(id) FROM t');
+outcome($primary, 'postgres', 'INSERT INTO t SELECT FROM generate_series(1, 1000)');
 $primary->safe_psql('postgres', 'SELECT pg_switch_wal()');
 {
 	my $node = PostgreSQL::Test::Cluster->new('point_in_time');
@@ -137,13 +129,13 @@ $primary->safe_psql('postgres', 'SELECT pg_switch_wal()');
 		  . "recovery_target_timeline = 'current'\n");
 	$clock->start($node);
 	SeqidSession::wait_until($node, 'SELECT NOT pg_is_in_recovery()') or die;
-	is(outcome($node, 'SELECT max(id) FROM t'), $after, 'point in time: it is the one');
+	is(outcome($node, 'postgres', 'SELECT max(id) FROM t'), $after, 'point in time: it is the one');
 
 	# Whoever clones with the archive of the cluster takes the next number, which
 	# may be that of the next failover.
-	my $timeline = outcome($node, 'SELECT timeline FROM seqid_stat()');
+	my $timeline = outcome($node, 'postgres', 'SELECT timeline FROM seqid_stat()');
 	cmp_ok($timeline, '>', 2, 'point in time: a timeline that no history file names');
-	is(outcome($node, 'SELECT snowflake_shard(snowflake_nextval())'), 16 + ($timeline - 1) % 3,
+	is(outcome($node, 'postgres', 'SELECT snowflake_shard(snowflake_nextval())'), 16 + ($timeline - 1) % 3,
 		'point in time: and its shard');
 	$node->stop;
 }

@@ -14,6 +14,8 @@ use warnings;
 
 use PostgreSQL::Test::Utils;
 
+use SeqidPoll;
+
 sub new
 {
 	my ($class) = @_;
@@ -67,22 +69,36 @@ sub init
 	return;
 }
 
-# Starts a server that goes by this clock; waits for what is left of the one
-# before, which may still hold its shared memory.
+# Starts a server that goes by this clock.
 sub start
 {
 	my ($self, $node) = @_;
 	local %ENV = (%ENV, $self->environment);
 
-	for my $try (1 .. 100)
-	{
-		return if $node->start(fail_ok => 1);
+	start_again($node);
+	return;
+}
 
-		# The process file is the old server's: the node is not running.
-		$node->{_pid} = undef;
-		select undef, undef, undef, 0.1;
-	}
-	die 'the server does not start';
+# Stops a server in a mode, and starts it with the clock set.
+sub restart
+{
+	my ($self, $node, $spec, $mode) = @_;
+
+	$node->stop($mode);
+	$self->set($spec);
+	$self->start($node);
+	return;
+}
+
+# Kills a server, and starts it with the clock set, if there is to be another time.
+sub crash
+{
+	my ($self, $node, $spec) = @_;
+
+	$node->kill9;
+	$self->set($spec) if defined $spec;
+	$self->start($node);
+	return;
 }
 
 1;

@@ -9,6 +9,7 @@ use warnings;
 
 use PostgreSQL::Test::Utils;
 
+use SeqidPoll;
 use SeqidSession;
 
 sub new
@@ -41,12 +42,9 @@ sub wait_for
 {
 	my ($self, $size, @clients) = @_;
 
-	for my $try (1 .. 600)
-	{
-		return unless grep { (-s $_->{file} // 0) < $size } @clients;
-		select undef, undef, undef, 0.1;
-	}
-	die 'the clients were given nothing';
+	poll_until { !grep { (-s $_->{file} // 0) < $size } @clients }
+	  or die 'the clients were given nothing';
+	return;
 }
 
 # After the server is gone: lets the clients notice.
@@ -57,7 +55,7 @@ sub finish
 	for my $client (@clients)
 	{
 		eval { $client->{session}->answer };
-		eval { $client->{session}{run}->kill_kill };
+		$client->{session}->abandon;
 	}
 	return;
 }

@@ -10,6 +10,9 @@ use warnings;
 
 use IPC::Run ();
 
+use SeqidOutcome ();
+use SeqidPoll;
+
 # SeqidSession::wait_until($node, $query): waits for a server that may not yet be
 # up to answer a query with true; false if it never does.  A psql that finds no
 # server can be gone before it is sent the query, which poll_query_until() dies of.
@@ -17,17 +20,30 @@ sub wait_until
 {
 	my ($node, $query) = @_;
 
-	for my $try (1 .. 1800)
+	return poll_until
 	{
 		my ($status, $answer) = eval { $node->psql('postgres', $query) };
 
-		return 1 if defined $status && $status == 0 && $answer eq 't';
-		select undef, undef, undef, 0.1;
-	}
-	return 0;
+		return defined $status && $status == 0 && $answer eq 't';
+	};
 }
 
-# SeqidSession->new($node, $database): connects, and returns when connected.
+# SeqidSession::wait_until_blocked($node, @sessions): waits until each of them is
+# held up by another.
+sub wait_until_blocked
+{
+	my ($node, @sessions) = @_;
+	my $pids = join ', ', map { $_->{pid} } @sessions;
+
+	$node->poll_query_until('postgres',
+		"SELECT bool_and(cardinality(pg_blocking_pids(pid)) > 0)
+		   FROM unnest(ARRAY[$pids]) AS pid")
+	  or die join("\n", 'the sessions are not blocked', map { $_->answered; $_->errors } @sessions);
+	return;
+}
+
+# SeqidSession->new($node, $database): connects, and returns when connected.  Its
+# errors tell their SQLSTATE; {pid} is its process.
 sub new
 {
 	my ($class, $node, $database) = @_;
@@ -37,6 +53,7 @@ sub new
 	$self->{run} = IPC::Run::start(
 		[
 			'psql', '--no-psqlrc', '--quiet', '--no-align', '--tuples-only',
+			'--set', 'VERBOSITY=verbose',
 			'--dbname', $node->connstr($database // 'postgres')
 		],
 		'<', \$self->{in}, '>', \$self->{out}, '2>', \$self->{err},
@@ -72,15 +89,16 @@ sub waits_for
 {
 	my ($self, $node, $event) = @_;
 
-	for my $try (1 .. 1800)
+	my $answered;
+
+	poll_until
 	{
-		return 0 if $self->answered;
-		return 1
-		  if $node->safe_psql('postgres',
+		return 1 if $answered = $self->answered;
+		return $node->safe_psql('postgres',
 			"SELECT count(*) FROM pg_stat_activity WHERE pid = $self->{pid} AND wait_event = '$event'");
-		select undef, undef, undef, 0.1;
 	}
-	die "neither answered nor waiting for $event";
+	or die "neither answered nor waiting for $event";
+	return !$answered;
 }
 
 # What was printed, whether or not the answer is complete.
@@ -121,6 +139,25 @@ sub errors
 
 	$self->{err} = '';
 	return $errors;
+}
+
+# What a statement returns, or the SQLSTATE and message of its error.
+sub full_outcome
+{
+	my ($self, $sql) = @_;
+	my $answer = $self->query($sql);
+	my $errors = $self->errors;
+
+	return $errors eq '' ? $answer : SeqidOutcome::error_in($errors);
+}
+
+# Ends it when its server, or what it waits for, is gone.
+sub abandon
+{
+	my ($self) = @_;
+
+	eval { $self->{run}->kill_kill };
+	return;
 }
 
 sub close
