@@ -123,13 +123,15 @@ sub check_promoted
 	$standby->stop;
 	$primary_clock->set('+5s');
 	like($primary->safe_psql('postgres', 'SELECT 1'), qr/1/, 'synchronous: the primary is up');
-	is(outcome($primary, 'postgres', "SET statement_timeout = '300ms'; SELECT snowflake_nextval(5)"),
-		'57014', 'synchronous: a timeout withholds the id');
+	my $impatient = SeqidSession->new($primary);
+	$impatient->send('SELECT snowflake_nextval(5)');
+	$impatient->waits_for($primary, 'SyncRep') or die 'the mark does not wait for the standby';
+	$primary->safe_psql('postgres', "SELECT pg_cancel_backend($impatient->{pid})");
+	is($impatient->answer, '', 'synchronous: who cancels gets no id');
+	like($impatient->errors, qr/^ERROR:  57014: /m, 'synchronous: but an error');
+	$impatient->close;
 	$session->send('SELECT snowflake_nextval(5)');
-	$primary->poll_query_until('postgres',
-		"SELECT count(*) = 1 FROM pg_stat_activity
-		 WHERE query LIKE 'SELECT snowflake_nextval%' AND wait_event = 'SyncRep'")
-	  or die 'the mark does not wait for the standby';
+	$session->waits_for($primary, 'SyncRep') or die 'the mark does not wait for the standby';
 	ok(!$session->answered, 'synchronous: the id does not leave');
 
 	$clock->start($standby);

@@ -18,8 +18,7 @@ use lib $FindBin::RealBin;
 use SeqidClock;
 use SeqidSession;
 
-# Behind the real one: timers that end a wait go by the real clock, and would
-# take a clock that is ahead of it for a time that has not come.
+# Behind the real one, which the last case goes by.
 my $clock = SeqidClock->new;
 my $offset = -600;
 $clock->set("${offset}s");
@@ -60,6 +59,16 @@ sub must_wait
 
 	$session->send($sql);
 	return ok($session->waits_for($primary, 'SyncRep'), "$what: waits for the standby");
+}
+
+# What a session is told that did not get the key it waited for.
+sub check_withheld
+{
+	my ($session, $what) = @_;
+
+	is($session->answer, '', "$what: no key");
+	like($session->errors, qr/^ERROR:  57014: /m, "$what: the error says so");
+	return;
 }
 
 #
@@ -129,15 +138,14 @@ for my $level ('on', 'remote_apply', 'remote_write', 'local', 'off')
 	for my $messages ('notice', 'error')
 	{
 		$session->query("SET client_min_messages = $messages");
-		must_wait($session, 'SELECT snowflake_nextval(5)', "cancel, $level, $messages");
-		$primary->safe_psql('postgres', "SELECT pg_cancel_backend($session->{pid})");
-		is($session->answer, '', "cancel, $level, $messages: no key");
-		like($session->errors, qr/^ERROR:  57014: /m, "cancel, $level, $messages: the error says so");
+		for my $call ('snowflake_nextval(5)', 'comb_uuid()')
+		{
+			my $what = "cancel, $level, $messages, $call";
 
-		$session->query("SET statement_timeout = '200ms'");
-		is($session->query('SELECT comb_uuid()'), '', "timeout, $level, $messages: no key");
-		like($session->errors, qr/^ERROR:  57014: /m, "timeout, $level, $messages: the error says so");
-		$session->query('RESET statement_timeout');
+			must_wait($session, "SELECT $call", $what);
+			$primary->safe_psql('postgres', "SELECT pg_cancel_backend($session->{pid})");
+			check_withheld($session, $what);
+		}
 	}
 	is($session->query("SHOW synchronous_commit"), $level, "cancel, $level: the level is as it was");
 
@@ -168,6 +176,31 @@ for my $i (0 .. $#sessions)
 	like($sessions[$i]->answer, qr/^[0-9a-f-]{18,36}$/, "turned off, $calls[$i]: the key is given");
 	is($sessions[$i]->errors, '', "turned off, $calls[$i]: nobody cancelled it");
 	$sessions[$i]->close;
+}
+
+#
+# A timeout.  By the real clock, as libfaketime cannot bear one, and last, as that
+# is ten minutes ahead: the next key needs another mark.
+#
+$primary->stop;
+$primary->start;
+name_standbys('*');
+for my $level ('on', 'remote_apply', 'remote_write', 'local', 'off')
+{
+	my $session = SeqidSession->new($primary);
+
+	$session->query("SET synchronous_commit = $level");
+	$session->query("SET statement_timeout = '200ms'");
+	for my $messages ('notice', 'error')
+	{
+		$session->query("SET client_min_messages = $messages");
+		for my $call ('snowflake_nextval(5)', 'comb_uuid()')
+		{
+			$session->send("SELECT $call");
+			check_withheld($session, "timeout, $level, $messages, $call");
+		}
+	}
+	$session->close;
 }
 
 $primary->stop;

@@ -4,8 +4,11 @@
 # What runs while libfaketime waits in a call on the server's behalf is shown the
 # real clock.  Up to 15 that includes parallel workers, for good: the postmaster
 # forks them in a signal handler, which interrupts its select().  So let workers
-# draw while the clock is right.  And a timeout that ends a wait, such as
-# statement_timeout, is late by as much as the clock is ahead of the real one.
+# draw while the clock is right.
+#
+# No statement_timeout and the like under it: the handler of a timer's signal asks
+# for the time, and libfaketime then opens its file, wherever the process was, and
+# be it in malloc().  pg_cancel_backend() ends a statement without a timer.
 
 package SeqidClock;
 
