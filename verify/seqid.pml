@@ -12,7 +12,7 @@
  * the standby's disk at any time afterwards.  In a crash the primary is lost
  * with its shared memory: either it starts again from its own disk, or the
  * standby is promoted, the old primary is gone for good, and a new standby is
- * copied from the new primary.
+ * copied from the new primary.  (An old primary that goes on is in servers.pml.)
  *
  * Property: no id is issued twice, in either kind of crash, whatever
  * synchronous_commit the sessions have.  The mark waits for the standby in any
@@ -25,7 +25,7 @@
  * shard besides), a relation that is dropped and created again, a raise that
  * does not wait, statements that are cancelled elsewhere than in the wait for
  * the standby, a standby that is lost (all wait, and nothing moves) or named
- * only later, and asynchronous ones, which promise less.
+ * only later.  Asynchronous ones are in servers.pml.
  *
  * With one of these defined, the model is of a program that is wrong, and spin
  * must find the id that is issued twice:
