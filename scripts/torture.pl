@@ -8,10 +8,15 @@
 # over a crash is one for each database: two databases draw from the same
 # shards, and may repeat each other's ids after a restart with the clock behind,
 # so duplicates are searched for in each of them.
+#
+# With asynchronous standbys, ids are drawn from the shard in effect, of which each
+# timeline has another one; and so none is given twice by any two servers, be WAL
+# lost in a promotion, or the old primary alive after it.
 
 use strict;
 use warnings;
 
+use File::Path ();
 use POSIX ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -25,12 +30,15 @@ use SeqidSession;
 
 my $minutes = $ENV{TORTURE_MINUTES} // 1;
 my $seed = $ENV{TORTURE_SEED} // 1;
+my $asynchronous = $ENV{TORTURE_ASYNCHRONOUS} // 0;
+my $fixed_shard = $ENV{TORTURE_FIXED_SHARD} // 0;
 srand($seed);
 
 my $directory = PostgreSQL::Test::Utils::tempdir;
 my %faults = map { $_ => 0 }
   ('postmaster kills', 'backend kills', 'immediate restarts', 'clean restarts',
-	'clock steps', 'standby kills', 'standby stalls', 'promotions');
+	'clock steps', 'standby kills', 'standby stalls', 'promotions',
+	'promotions that lose WAL');
 
 #
 # Clients
@@ -38,9 +46,12 @@ my %faults = map { $_ => 0 }
 
 my @levels = ('on', 'local', 'off', 'remote_write', 'remote_apply');
 
+# A literal one is for one server, and for its synchronous standbys.
+my $shard = $asynchronous ? '(SELECT shard FROM seqid_stat())' : '1';
+
 # What is drawn in transactions is drawn under one level after the other.
 my $in_transactions = join ";\n", map {
-	"BEGIN; SET LOCAL synchronous_commit = $_; SELECT snowflake_nextvals(1, 200); "
+	"BEGIN; SET LOCAL synchronous_commit = $_; SELECT snowflake_nextvals($shard, 200); "
 	  . ($_ eq 'remote_write' ? 'ROLLBACK' : 'COMMIT')
 } map { ($_, 'on') } @levels;
 
@@ -48,21 +59,24 @@ my $in_transactions = join ";\n", map {
 # that chance gives it.
 my @databases = ('postgres', 'other');
 my @statements = (
-	'SELECT snowflake_nextval(n % 3 + 1) FROM generate_series(1, 100) n',
-	'SELECT first + i FROM (SELECT snowflake_nextblock(2, 50) AS first OFFSET 0) b, generate_series(0, 49) i',
+	'SELECT snowflake_nextval(' . ($asynchronous ? '' : 'n % 3 + 1') . ') FROM generate_series(1, 100) n',
+	"SELECT first + i FROM (SELECT snowflake_nextblock($shard, 50) AS first OFFSET 0) b, generate_series(0, 49) i",
 	'SELECT comb_uuid() FROM generate_series(1, 100)',
 	$in_transactions);
 my @children;
 
-# Where clients connect to, read by them whenever they lost their server.
+# Where clients connect to, read by them whenever they have come to an end or lost
+# their server: the primary, and maybe one that was overtaken by its promotion.
 sub publish
 {
-	my ($node) = @_;
+	my ($node, $overtaken) = @_;
 
-	open my $file, '>', "$directory/server.new" or die $!;
-	print $file $node->host, ' ', $node->port, "\n";
+	open my $file, '>', "$directory/servers.new" or die $!;
+	print $file join(' ', $node->host, $node->port, 'primary'), "\n";
+	print $file join(' ', $overtaken->host, $overtaken->port, 'overtaken'), "\n"
+	  if $overtaken;
 	close $file;
-	rename "$directory/server.new", "$directory/server" or die $!;
+	rename "$directory/servers.new", "$directory/servers" or die $!;
 	return;
 }
 
@@ -76,7 +90,8 @@ sub run_client
 	append_to_file("$directory/$number.sql", "$statement;\n" x 200);
 	until (-e "$directory/stop")
 	{
-		my ($host, $port) = split ' ', slurp_file("$directory/server");
+		my @servers = split /\n/, slurp_file("$directory/servers");
+		my ($host, $port, $role) = split ' ', $servers[ rand @servers ];
 		my $started = time;
 
 		# It keeps its level for some time: if each soon came to one that waits,
@@ -88,7 +103,7 @@ sub run_client
 		# waits with its server, and goes on, or loses it, as that does.
 		system("PGOPTIONS='-c synchronous_commit=$level'"
 			  . " psql -X -q -A -t -h $host -p $port -d $database -f $directory/$number.sql"
-			  . " >>$directory/$database.$number.keys 2>>$directory/$number.errors");
+			  . " >>$directory/$database.$number.$role.keys 2>>$directory/$number.errors");
 		sleep 0.2 if time - $started < 0.2;
 	}
 	return;
@@ -124,12 +139,17 @@ END
 my $common_conf = "
 restart_after_crash = on
 log_statement = none
-synchronous_standby_names = '*'
 wal_retrieve_retry_interval = '200ms'
 wal_receiver_status_interval = 1
 max_connections = 30
 checkpoint_timeout = 30s
 ";
+$common_conf .= $asynchronous
+  ? "seqid.shards = '" . ($fixed_shard ? '16' : '16-31') . "'\n"
+  : "synchronous_standby_names = '*'\n";
+
+# What tells in pg_stat_replication that the standby is there, as it should be.
+my $attached = $asynchronous ? "state = 'streaming'" : "sync_state = 'sync'";
 my ($primary, $standby, %clock);
 my $generation = 0;
 
@@ -149,7 +169,18 @@ sub make_standby
 	$clock{ $standby->name } = SeqidClock->new;
 	$clock{ $standby->name }->set(random_offset());
 	$standby->init_from_backup($primary, "backup$generation", has_streaming => 1);
+	remove($primary->backup_dir . "/backup$generation");
 	start($standby);
+	return;
+}
+
+# What a server that was killed has left may still be of use to some process of it;
+# that much goes with the temporary directory.
+sub remove
+{
+	my ($path) = @_;
+
+	File::Path::remove_tree($path, { error => \my $errors });
 	return;
 }
 
@@ -157,8 +188,8 @@ sub make_standby
 sub settle
 {
 	SeqidSession::wait_until($primary,
-		"SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
-	  or die 'no synchronous standby';
+		"SELECT count(*) = 1 FROM pg_stat_replication WHERE $attached")
+	  or die 'no standby';
 	return;
 }
 
@@ -178,11 +209,69 @@ sub random_offset
 sub stall_standby
 {
 	my ($status, $sender) = eval { $primary->psql('postgres',
-		"SELECT pid FROM pg_stat_replication WHERE sync_state = 'sync'") };
+		"SELECT pid FROM pg_stat_replication WHERE $attached") };
 
 	return undef unless defined $status && $status == 0 && $sender;
 	kill 'STOP', $sender;
 	return $sender;
+}
+
+# What the standby will not have heard of, when it is promoted, is repeated only if
+# its clock is behind.
+sub lose_wal
+{
+	my $moment = 0.5 + rand 2;
+	my $sender = rand() < 0.7 ? stall_standby() : undef;
+
+	return undef unless $sender;
+	sleep $moment;
+	$clock{ $standby->name }->set('-6s');
+	$faults{'promotions that lose WAL'}++;
+	return $sender;
+}
+
+# Size of what was drawn from servers that were overtaken.
+sub drawn_from_overtaken
+{
+	my $size = 0;
+
+	$size += -s $_ for glob "$directory/*.overtaken.keys";
+	return $size;
+}
+
+# Lets clients draw from both, for a moment at least, while either is killed or its
+# clock set; and until some have drawn from the one that was overtaken.
+sub split_brain
+{
+	my ($overtaken) = @_;
+	my $drawn = drawn_from_overtaken();
+
+	publish($primary, $overtaken);
+	for my $moment (1 .. 1 + int rand 3)
+	{
+		my $node = rand() < 0.5 ? $primary : $overtaken;
+
+		sleep 0.3 + rand;
+		if (rand() < 0.3)
+		{
+			$node->kill9;
+			start($node);
+			$faults{'postmaster kills'}++;
+		}
+		elsif (rand() < 0.5)
+		{
+			$clock{ $node->name }->set(random_offset());
+			$faults{'clock steps'}++;
+		}
+	}
+	for my $try (1 .. 1800)
+	{
+		last if drawn_from_overtaken() > $drawn;
+		sleep 0.1;
+	}
+	drawn_from_overtaken() > $drawn or die 'nobody draws from a server that was overtaken';
+	publish($primary);
+	return;
 }
 
 my %inject = (
@@ -230,28 +319,33 @@ my %inject = (
 	},
 	'promotions' => sub {
 		my $old = $primary;
-		my $moment = 0.5 + rand 2;
-		my $sender = rand() < 0.7 ? stall_standby() : undef;
+		my $sender = lose_wal();
 
-		# What the standby did not hear of is repeated only if its clock is behind.
-		if ($sender)
+		if ($asynchronous)
 		{
-			sleep $moment;
-			$clock{ $standby->name }->set('-6s');
+			$standby->promote;
+			kill 'CONT', $sender if $sender;
+			$primary = $standby;
+			split_brain($old);
+			$old->kill9;
 		}
-		$old->kill9;
-		# What is stopped does not notice that its server is gone.
-		kill 9, $sender if $sender;
-		$standby->promote;
-		$primary = $standby;
-		publish($primary);
+		else
+		{
+			$old->kill9;
+			# What is stopped does not notice that its server is gone.
+			kill 9, $sender if $sender;
+			$standby->promote;
+			$primary = $standby;
+			publish($primary);
+		}
+		remove($old->data_dir);
 		make_standby();
 	});
 
-# How often each comes, of 23.
+# How often each comes, of 23; of 32 with asynchronous standbys.
 my @lot = (
 	('postmaster kills') x 5, ('backend kills') x 3, ('clock steps') x 8,
-	('promotions') x 3,
+	('promotions') x ($asynchronous ? 12 : 3),
 	'immediate restarts', 'clean restarts', 'standby kills', 'standby stalls');
 
 #
@@ -301,11 +395,20 @@ for my $database (@databases)
 	$keys += $given;
 	$twice += @repeated;
 }
+if ($asynchronous)
+{
+	my $overtaken = `cat $directory/*.overtaken.keys | wc -l`;
+
+	chomp $overtaken;
+	cmp_ok($overtaken, '>', 10000, 'keys were given by servers that were overtaken');
+	note("torture: $overtaken ids from old primaries, after the promotion");
+}
 my $refused = `cat $directory/*.errors | grep -c 'ERROR:  clock is'`;
 chomp $refused;
 
 my $kills = $faults{'postmaster kills'} + $faults{'backend kills'} + $faults{'standby kills'};
-note("torture: seed $seed, $minutes minutes");
+note("torture: seed $seed, $minutes minutes, "
+	  . ($asynchronous ? 'asynchronous standbys, ' . ($fixed_shard ? 'one shard' : '16 shards') : 'synchronous standbys'));
 note("torture: $faults{$_} $_") for sort keys %faults;
 note("torture: $refused calls refused as the clock was behind");
 note("torture: $keys ids, $kills kills, $faults{'clock steps'} clock steps, $faults{promotions} promotions, $twice duplicates");

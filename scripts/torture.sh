@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # torture.sh: draws keys while servers crash, clocks jump and standbys take over.
 #
-# usage: scripts/torture.sh [--minutes N] [--seed S]     10 minutes
+# usage: scripts/torture.sh [--minutes N] [--seed S] [--asynchronous [--fixed-shard]]
 #
 # Clients of two databases, under every synchronous_commit, write down each key
 # they are given. Faults come at random: the postmaster or a backend is killed,
@@ -9,7 +9,13 @@
 # stalls, or is promoted and a new one made. The seed is printed; with the same
 # seed the same faults come in the same order. At the end prints how many keys
 # were given, which faults were injected, and how many keys were given twice in
-# a database; the exit status is 0 if none was.
+# a database; the exit status is 0 if none was. Without --minutes it takes 10.
+#
+# With --asynchronous the standby is not synchronous, promotions lose WAL, and the
+# old primary goes on issuing keys for a while. Then snowflake ids are drawn from the
+# shard in effect of a list of 16, and must be unique over all servers. With
+# --fixed-shard the list has one, and duplicates must be found: it shows that the
+# search can fail.
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -17,17 +23,22 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 
 minutes=10
 seed=$((RANDOM * 32768 + RANDOM))
+asynchronous=0
+fixed_shard=0
+usage="usage: scripts/torture.sh [--minutes N] [--seed S] [--asynchronous [--fixed-shard]]"
 while [ $# -gt 0 ]; do
-	[ $# -ge 2 ] || die "usage: scripts/torture.sh [--minutes N] [--seed S]"
 	case $1 in
-		--minutes) minutes=$2 ;;
-		--seed) seed=$2 ;;
-		*) die "usage: scripts/torture.sh [--minutes N] [--seed S]" ;;
+		--minutes) minutes=${2:-}; shift ;;
+		--seed) seed=${2:-}; shift ;;
+		--asynchronous) asynchronous=1 ;;
+		--fixed-shard) fixed_shard=1 ;;
+		*) die "$usage" ;;
 	esac
-	shift 2
+	shift || die "$usage"
 done
-case $minutes$seed in
-	*[!0-9]*) die "minutes and seed must be numbers" ;;
+[ "$fixed_shard" -le "$asynchronous" ] || die "$usage"
+case $minutes,$seed in
+	,* | *, | *[!0-9,]*) die "minutes and seed must be numbers" ;;
 esac
 
 make_work_directory
@@ -48,6 +59,7 @@ as_user make -s -C "$work/source" PG_CONFIG="$pg_config" with_llvm=no all instal
 # It needs what a TAP test needs, so it is run as one.
 say "torture for $minutes minutes, seed $seed"
 as_user env TORTURE_MINUTES="$minutes" TORTURE_SEED="$seed" \
+	TORTURE_ASYNCHRONOUS=$asynchronous TORTURE_FIXED_SHARD=$fixed_shard \
 	make -s -C "$work/source" PG_CONFIG="$pg_config" REGRESS= ISOLATION= \
 	PROVE_FLAGS=--verbose PROVE_TESTS=scripts/torture.pl installcheck \
 	>"$work/torture.log" 2>&1 && status=0 || status=$?
