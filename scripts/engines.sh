@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # engines.sh: runs seqid under the engines that spread PostgreSQL over servers.
 #
-# usage: scripts/engines.sh [PART...]     PART: patroni
+# usage: scripts/engines.sh [PART...]     PART: patroni logical
 #
 #   patroni     failovers, with and without a synchronous standby, and split brains
+#   logical     three servers that write, and replicate to each other
 #
 # All of it is Debian's: what is missing is installed from apt (as root, or through
 # sudo). Servers listen on Unix sockets, or on 127.0.0.1 where an engine wants that,
@@ -18,10 +19,10 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/engines/lib.sh"
 
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(patroni)
+[ ${#parts[@]} -gt 0 ] || parts=(patroni logical)
 for part in "${parts[@]}"; do
 	[ -f "$top/scripts/engines/$part.sh" ] && [ "$part" != lib ] ||
-		die "usage: scripts/engines.sh [patroni]"
+		die "usage: scripts/engines.sh [patroni] [logical]"
 	. "$top/scripts/engines/$part.sh"
 done
 
