@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # engines.sh: runs seqid under the engines that spread PostgreSQL over servers.
 #
-# usage: scripts/engines.sh [PART...]     PART: patroni logical fdw plproxy
+# usage: scripts/engines.sh [PART...]     PART: patroni logical fdw plproxy pgbouncer
 #
 #   patroni     failovers, with and without a synchronous standby, and split brains
 #   logical     three servers that write, and replicate to each other
 #   fdw         a table partitioned over two servers by postgres_fdw
 #   plproxy     rows and terms hashed to servers by PL/Proxy
+#   pgbouncer   settings of sessions behind PgBouncer's transaction pooling
 #
 # All of it is Debian's: what is missing is installed from apt (as root, or through
 # sudo). Servers listen on Unix sockets, or on 127.0.0.1 where an engine wants that,
@@ -21,10 +22,10 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/engines/lib.sh"
 
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(patroni logical fdw plproxy)
+[ ${#parts[@]} -gt 0 ] || parts=(patroni logical fdw plproxy pgbouncer)
 for part in "${parts[@]}"; do
 	[ -f "$top/scripts/engines/$part.sh" ] && [ "$part" != lib ] ||
-		die "usage: scripts/engines.sh [patroni] [logical] [fdw] [plproxy]"
+		die "usage: scripts/engines.sh [patroni] [logical] [fdw] [plproxy] [pgbouncer]"
 	. "$top/scripts/engines/$part.sh"
 done
 
