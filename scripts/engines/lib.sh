@@ -35,7 +35,7 @@ end_of_part()
 
 	trap '' TERM
 	set +e
-	[ $status = 0 ] || show_logs
+	[ $status = 0 ] || [ $status = 143 ] || show_logs
 	kill_spawned "${spawned[@]}"
 	for name in "$place"/*/data; do
 		stop_server "$(basename "$(dirname "$name")")"
@@ -53,9 +53,16 @@ end_of_run()
 	rm -rf "$work"
 }
 
+# The ends of the logs, but for Patroni's telling each second that all is well.
 show_logs()
 {
-	tail -v -n 15 "$place"/*.log >&2 2>/dev/null || true
+	local log
+
+	for log in "$place"/*.log; do
+		[ -s "$log" ] || continue
+		say "--- $(basename "$log")"
+		grep -v 'INFO: no action\. ' "$log" | tail -n 15 >&2
+	done
 }
 
 #
