@@ -37,7 +37,7 @@ make_routes()
 # Rows until 2026 on one server, those of today on the other.
 partition_by_time()
 {
-	local name
+	local name seen
 
 	for name in old new; do
 		sql $name -c 'CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), note text NOT NULL)'
@@ -75,9 +75,9 @@ partition_by_time()
 		"SELECT * FROM events WHERE id = snowflake_make('2025-06-01 00:00+00', 30, 7)"
 	check_sql router "by time: and the answer is right" backfilled \
 		"SELECT note FROM events WHERE id = snowflake_make('2025-06-01 00:00+00', 30, 7)"
-	check "by time: the server evaluates the shard" "Remote SQL: ...WHERE ((public.snowflake_shard(id) = 30))" \
-		grep -q 'Remote SQL: .*WHERE ((public.snowflake_shard(id) = 30))' <(sql router -c \
-			'EXPLAIN (VERBOSE) SELECT * FROM events WHERE snowflake_shard(id) = 30')
+	seen=$(sql router -c 'EXPLAIN (VERBOSE) SELECT * FROM events_new WHERE snowflake_shard(id) = 30' |
+		sed -n 's/.*Remote SQL: .* WHERE //p')
+	check "by time: the server evaluates the shard" "$seen" [ "$seen" = '((public.snowflake_shard(id) = 30))' ]
 }
 
 # Each server has a range of shards; who inserts chooses one.
