@@ -93,7 +93,8 @@ need_packages()
 
 	say "installing ${missing[*]}"
 	if ! as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -qq --no-install-recommends "${missing[@]}" \
+		apt-get install -y -qq --no-install-recommends \
+		-o DPkg::Lock::Timeout=900 "${missing[@]}" \
 		>"$work/apt.log" 2>&1 </dev/null; then
 		cat "$work/apt.log" >&2
 		die "could not install ${missing[*]}"
