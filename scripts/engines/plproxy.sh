@@ -127,6 +127,10 @@ intern_terms()
 	seen=$(every_server "SELECT max(id) < 48 * count(*) FROM uris HAVING count(*) > 0" | xargs)
 	check "interning: ids are dense but for the step" "$seen" [ "$seen" = "t t t" ]
 	check_terms "three servers"
+
+	sql router -c 'BEGIN' -c "SELECT * FROM uri_ids('{rolled back}')" -c 'ROLLBACK' >/dev/null
+	seen=$(every_server "SELECT count(*) FROM uris WHERE term = 'rolled back'" | grep -c 1 || true)
+	check "interning: a term stays if the caller rolls back" "$seen" [ "$seen" = 1 ]
 }
 
 # check_terms WHEN: from term to id as they were in the beginning, and back.
