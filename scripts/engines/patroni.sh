@@ -123,6 +123,7 @@ make_node()
 		    timezone: UTC
 		    log_min_messages: log
 		    seqid.shards: '$shards'
+		    seqid.allowed_shards: '$shards'
 	YAML
 }
 
