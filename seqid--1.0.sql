@@ -457,7 +457,7 @@ COMMENT ON COLUMN seqid_stat_shards.last_id IS 'the last id that was reserved';
 COMMENT ON COLUMN seqid_stat_shards.last_time IS 'the time that it tells';
 COMMENT ON COLUMN seqid_stat_shards.ahead_ms IS 'how far that is ahead of the clock, in milliseconds';
 COMMENT ON COLUMN seqid_stat_shards.waits IS 'how often a call waited for the next millisecond';
-COMMENT ON COLUMN seqid_stat_shards.clock_regressions IS 'how often a call found the clock more than 1 ms behind, and went on or was refused';
+COMMENT ON COLUMN seqid_stat_shards.clock_regressions IS 'how often a call found the clock further behind than it may wait for, 8 ms, and went on or was refused';
 GRANT SELECT ON seqid_stat_shards TO PUBLIC;
 
 CREATE FUNCTION seqid_stat(OUT preloaded boolean, OUT clock_mark timestamptz,
