@@ -35,7 +35,7 @@ read_shard(const char **p)
 }
 
 static void
-add_shard(ShardList * list, int shard)
+add_shard(ShardList *list, int shard)
 {
 	if (shard_set_has(&list->set, shard))
 	{
@@ -48,7 +48,7 @@ add_shard(ShardList * list, int shard)
 
 /* A number, or two with a dash between them. */
 static const char *
-read_range(const char **p, ShardList * list)
+read_range(const char **p, ShardList *list)
 {
 	int			first = read_shard(p);
 	int			last = first;
@@ -69,7 +69,7 @@ read_range(const char **p, ShardList * list)
 }
 
 int
-seqid_shard_not_in_set(const ShardList * list, const ShardSet *set)
+seqid_shard_not_in_set(const ShardList *list, const ShardSet *set)
 {
 	for (int i = 0; i < list->count; i++)
 	{
@@ -80,7 +80,7 @@ seqid_shard_not_in_set(const ShardList * list, const ShardSet *set)
 }
 
 bool
-seqid_parse_shard_list(const char *text, ShardList * list,
+seqid_parse_shard_list(const char *text, ShardList *list,
 					   const char **where, const char **why)
 {
 	const char *p = text;

@@ -22,7 +22,7 @@ typedef struct ShardList
 	bool		repeats;		/* does it name a shard twice? */
 	int			count;			/* without repetitions */
 	uint16		shards[SHARD_LIST_SHARDS];	/* in the order of the list */
-}			ShardList;
+} ShardList;
 
 /* 0 <= shard < SHARD_LIST_SHARDS */
 static inline bool
@@ -32,14 +32,14 @@ shard_set_has(const ShardSet *set, int shard)
 }
 
 /* A shard of the list that is not in the set, -1 if there is none. */
-extern int	seqid_shard_not_in_set(const ShardList * list, const ShardSet *set);
+extern int	seqid_shard_not_in_set(const ShardList *list, const ShardSet *set);
 
 /*
  * Reads numbers and ranges of numbers with commas between them into *list.  On
  * failure returns false and tells where, a pointer into the text, and why, a
  * phrase to follow what is found there.
  */
-extern bool seqid_parse_shard_list(const char *text, ShardList * list,
+extern bool seqid_parse_shard_list(const char *text, ShardList *list,
 								   const char **where, const char **why);
 
 #endif							/* SEQID_SHARD_LIST_H */

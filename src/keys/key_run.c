@@ -37,7 +37,7 @@ begin_run(FuncCallContext *context, int shard, int64 count)
  * milliseconds that others need.
  */
 static void
-reserve_more(KeyRun * run, const KeyRunKind * kind)
+reserve_more(KeyRun *run, const KeyRunKind *kind)
 {
 	CHECK_FOR_INTERRUPTS();
 	run->next_tick = kind->reserve(run->shard, (int) Min(run->wanted, run->run_size),
@@ -47,7 +47,7 @@ reserve_more(KeyRun * run, const KeyRunKind * kind)
 }
 
 Datum
-seqid_next_of_run(FunctionCallInfo fcinfo, const KeyRunKind * kind,
+seqid_next_of_run(FunctionCallInfo fcinfo, const KeyRunKind *kind,
 				  int shard, int64 count)
 {
 	FuncCallContext *context;

@@ -20,7 +20,7 @@ typedef struct KeyRun
 	int			run_size;		/* how many are reserved next, at most */
 	int			reserved;		/* reserved, but not yet returned */
 	int64		next_tick;		/* the first of these */
-}			KeyRun;
+} KeyRun;
 
 /* What differs between the generators. */
 typedef struct KeyRunKind
@@ -33,7 +33,7 @@ typedef struct KeyRunKind
 
 	/* How many are reserved at a time, at most. */
 	int			max_run_size;
-}			KeyRunKind;
+} KeyRunKind;
 
 /* A count that is not negative; otherwise 22023. */
 extern int64 seqid_checked_count(int64 count);
@@ -42,7 +42,7 @@ extern int64 seqid_checked_count(int64 count);
  * What a set-returning function returns: the next of count keys.  To be called
  * with the same arguments each time.
  */
-extern Datum seqid_next_of_run(FunctionCallInfo fcinfo, const KeyRunKind * kind,
+extern Datum seqid_next_of_run(FunctionCallInfo fcinfo, const KeyRunKind *kind,
 							   int shard, int64 count);
 
 #endif							/* SEQID_KEY_RUN_H */

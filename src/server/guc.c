@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "bits/snowflake_layout.h"
 #include "miscadmin.h"
 #include "server/compat.h"
@@ -16,7 +17,7 @@
 #define MAX_CLOCK_REGRESSION_MS	(100.0 * 365 * 24 * 60 * 60 * 1000)
 
 char	   *seqid_shards = NULL;
-const		ShardSetting *seqid_shard_setting = NULL;
+const ShardSetting *seqid_shard_setting = NULL;
 uint64		seqid_shard_setting_changes = 0;
 double		seqid_max_clock_regression_ms = 10000;
 char	   *seqid_allowed_shards = NULL;
@@ -34,7 +35,7 @@ typedef struct AllowedShards
 
 /* Tells what is wrong with a list that cannot be read. */
 static bool
-read_list(const char *text, ShardList * list)
+read_list(const char *text, ShardList *list)
 {
 	const char *where;
 	const char *why;
@@ -50,24 +51,24 @@ read_list(const char *text, ShardList * list)
 static bool
 check_shards(char **newval, void **extra, GucSource source)
 {
-	ShardSetting *setting = compat_guc_malloc(sizeof(ShardSetting));
+	ShardSetting *setting;
+	ShardList	list = {.count = 0};
 
-	if (setting == NULL)
+	if (**newval != '\0' && !read_list(*newval, &list))
 		return false;
-	memset(setting, 0, sizeof(*setting));
-	setting->source = source;
-	*extra = setting;
-
-	if (**newval == '\0')
-		return true;
-	if (!read_list(*newval, &setting->list))
-		return false;
-	if (setting->list.repeats)
+	if (list.repeats)
 	{
 		/* The shard of one promotion would be that of another, soon after. */
 		GUC_check_errdetail("\"%s\" names a shard twice.", *newval);
 		return false;
 	}
+
+	setting = compat_guc_malloc(sizeof(ShardSetting));
+	if (setting == NULL)
+		return false;
+	setting->list = list;
+	setting->source = source;
+	*extra = setting;
 	return true;
 }
 
@@ -83,7 +84,8 @@ warn_of_forbidden_shards(void)
 	int			shard = seqid_shard_not_in_set(&seqid_shard_setting->list,
 											   seqid_allowed_shard_set);
 
-	if (shard >= 0)
+	/* What the leader has told need not be told by its workers. */
+	if (shard >= 0 && !IsParallelWorker())
 		ereport(LOG,
 				(errmsg("shard %d in \"seqid.shards\" is not in \"seqid.allowed_shards\"", shard),
 				 errdetail("A promotion may make it the shard of this server, which would issue no ids then."),

@@ -13,7 +13,7 @@ typedef struct ShardSetting
 {
 	ShardList	list;			/* may be empty */
 	GucSource	source;			/* who has set it */
-}			ShardSetting;
+} ShardSetting;
 
 extern char *seqid_shards;
 extern const ShardSetting *seqid_shard_setting;

@@ -34,7 +34,7 @@ seqid_prevent_during_recovery(void)
 int
 seqid_find_server_shard(void)
 {
-	const		ShardList *list = &seqid_shard_setting->list;
+	const ShardList *list = &seqid_shard_setting->list;
 	uint32		timeline = seqid_timeline();
 
 	if (timeline == 0 || list->count == 0)

@@ -20,7 +20,7 @@ typedef struct ServerShard
 {
 	int			shard;
 	uint64		changes;		/* seqid_shard_setting_changes at that time */
-}			ServerShard;
+} ServerShard;
 
 extern ServerShard seqid_found_server_shard;
 
