@@ -605,6 +605,12 @@ BEGIN
 			HINT = 'Call shard_claim() first.';
 	END IF;
 
+	IF shards !~ '^ *(\d+ *(- *\d+ *)?(, *\d+ *(- *\d+ *)?)*)?$' THEN
+		RAISE invalid_text_representation USING
+			MESSAGE = format('"%s" is not a list of shards', shards),
+			HINT = 'Give numbers and ranges with commas between them, such as "3, 16-31".';
+	END IF;
+
 	SELECT l.shard, r.owner AS holder INTO others
 	  FROM (SELECT generate_series(split_part(part, '-', 1)::int,
 								   split_part(part || '-' || part, '-', 2)::int) AS shard
@@ -643,8 +649,14 @@ DECLARE
 	place text;
 	conflict text;
 BEGIN
+	-- Without it, two places could look like one.
+	IF data_directory IS NULL THEN
+		RAISE null_value_not_allowed USING
+			MESSAGE = 'data directory must not be NULL',
+			HINT = 'seqid_stat() tells it to members of pg_read_all_settings.';
+	END IF;
 	place := pg_catalog.format('system %s, machine %s, host %s, %s', system_identifier,
-							   machine_id, host, data_directory);
+							   coalesce(machine_id, 'unknown'), coalesce(host, 'unknown'), data_directory);
 	SELECT n.nspname INTO schema
 	  FROM pg_catalog.pg_extension e
 	  JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
@@ -658,7 +670,7 @@ BEGIN
 		RAISE object_not_in_prerequisite_state USING
 			MESSAGE = pg_catalog.format('the shards of "%s" are in conflict', owner),
 			DETAIL = conflict,
-			HINT = 'Stop one of the two before both issue the same ids.';
+			HINT = 'Correct the list, or stop one of the two, before both issue the same ids.';
 	END IF;
 END
 $$;

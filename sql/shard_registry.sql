@@ -49,6 +49,10 @@ SELECT owner, conflict, place FROM shard_conflicts ORDER BY noticed_at;
 CALL shard_check_in('theta', '5', 7000000000000000003, 1, 'm3', 'three', '/data');
 CALL shard_check_in('gamma', '', 7000000000000000003, 1, 'm3', 'three', '/data');
 CALL shard_check_in('gamma', 'abc', 7000000000000000003, 1, 'm3', 'three', '/data');
+CALL shard_check_in('gamma', '24-', 7000000000000000003, 1, 'm3', 'three', '/data');
+CALL shard_check_in('gamma', '24', 7000000000000000003, 1, 'm3', 'three', NULL);
+CALL shard_check_in('gamma', '24', 7000000000000000003, 2, NULL, NULL, '/data');
+SELECT place FROM shard_members WHERE owner = 'gamma' AND timeline = 2;
 DELETE FROM shard_members WHERE owner = 'gamma';
 -- what a member sends, read off itself
 SELECT format('CALL shard_check_in(%L, %L, %s, %s, %L, %L, %L)', 'gamma', '24', system_identifier, timeline,
