@@ -69,7 +69,7 @@ AS 'MODULE_PATHNAME', 'snowflake_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 REVOKE EXECUTE ON FUNCTION snowflake_witness(bigint) FROM PUBLIC;
 COMMENT ON FUNCTION snowflake_witness(bigint) IS
-'the argument; ids of this server''s shard, see seqid.shards, are greater from here on';
+'the argument; ids that this database draws of the server''s shard, see seqid.shards, are greater from here on';
 
 CREATE FUNCTION snowflake_timestamp(id bigint)
 RETURNS timestamptz
@@ -605,7 +605,7 @@ BEGIN
 			HINT = 'Call shard_claim() first.';
 	END IF;
 
-	IF shards !~ '^ *(\d+ *(- *\d+ *)?(, *\d+ *(- *\d+ *)?)*)?$' THEN
+	IF shards !~ '^\s*(\d{1,4}\s*(-\s*\d{1,4}\s*)?(,\s*\d{1,4}\s*(-\s*\d{1,4}\s*)?)*)?$' THEN
 		RAISE invalid_text_representation USING
 			MESSAGE = format('"%s" is not a list of shards', shards),
 			HINT = 'Give numbers and ranges with commas between them, such as "3, 16-31".';
@@ -614,7 +614,7 @@ BEGIN
 	SELECT l.shard, r.owner AS holder INTO others
 	  FROM (SELECT generate_series(split_part(part, '-', 1)::int,
 								   split_part(part || '-' || part, '-', 2)::int) AS shard
-			  FROM regexp_split_to_table(replace(shards, ' ', ''), ',') part
+			  FROM regexp_split_to_table(regexp_replace(shards, '\s', '', 'g'), ',') part
 			 WHERE part <> '') l
 	  LEFT JOIN shard_registry r ON r.shards @> l.shard
 	 WHERE NOT owned @> l.shard ORDER BY l.shard LIMIT 1;
@@ -645,15 +645,20 @@ CREATE PROCEDURE shard_check_in(owner text, shards text, system_identifier bigin
 LANGUAGE plpgsql
 AS $$
 DECLARE
-	schema name;
-	place text;
-	conflict text;
+	schema pg_catalog.name;
+	place pg_catalog.text;
+	conflict pg_catalog.text;
 BEGIN
-	-- Without it, two places could look like one.
-	IF data_directory IS NULL THEN
+	-- Without these, two places could look like one, and a list like none.
+	IF data_directory IS NULL OR system_identifier IS NULL THEN
 		RAISE null_value_not_allowed USING
-			MESSAGE = 'data directory must not be NULL',
-			HINT = 'seqid_stat() tells it to members of pg_read_all_settings.';
+			MESSAGE = 'system identifier and data directory must not be NULL',
+			HINT = 'seqid_stat() tells the directory to members of pg_read_all_settings.';
+	END IF;
+	IF shards IS NULL THEN
+		RAISE null_value_not_allowed USING
+			MESSAGE = 'list of shards must not be NULL',
+			HINT = 'A member that has none tells an empty list.';
 	END IF;
 	place := pg_catalog.format('system %s, machine %s, host %s, %s', system_identifier,
 							   coalesce(machine_id, 'unknown'), coalesce(host, 'unknown'), data_directory);

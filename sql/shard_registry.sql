@@ -51,7 +51,9 @@ CALL shard_check_in('gamma', '', 7000000000000000003, 1, 'm3', 'three', '/data')
 CALL shard_check_in('gamma', 'abc', 7000000000000000003, 1, 'm3', 'three', '/data');
 CALL shard_check_in('gamma', '24-', 7000000000000000003, 1, 'm3', 'three', '/data');
 CALL shard_check_in('gamma', '24', 7000000000000000003, 1, 'm3', 'three', NULL);
-CALL shard_check_in('gamma', '24', 7000000000000000003, 2, NULL, NULL, '/data');
+CALL shard_check_in('gamma', NULL, 7000000000000000003, 1, 'm3', 'three', '/data');
+CALL shard_check_in('gamma', '99999999999', 7000000000000000003, 1, 'm3', 'three', '/data');
+CALL shard_check_in('gamma', E'24,\t24', 7000000000000000003, 2, NULL, NULL, '/data');
 SELECT place FROM shard_members WHERE owner = 'gamma' AND timeline = 2;
 DELETE FROM shard_members WHERE owner = 'gamma';
 -- what a member sends, read off itself

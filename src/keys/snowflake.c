@@ -172,7 +172,7 @@ witness(int64 id)
 /*
  * snowflake_witness(id bigint) returns bigint
  *	  The argument.  From here on, ids of the shard that seqid.shards has for this
- *	  server are greater than it, also after a restart.  22003 if it is negative,
+ *	  server are greater than it: of this database also after a restart.  22003 if it is negative,
  *	  22023 if it is ahead of the clock by more than seqid.max_clock_regression;
  *	  other errors as snowflake_nextval().
  */

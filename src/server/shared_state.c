@@ -7,13 +7,18 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_database.h"
 #include "miscadmin.h"
 #include "server/entropy.h"
 #include "server/segment.h"
 #include "server/shared_state.h"
 #include "storage/lwlock.h"
-#include "utils/inval.h"
-#include "utils/syscache.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 /*
  * The segment's name carries the version of the struct: after an upgrade
@@ -104,6 +109,30 @@ find_place(DatabaseState *places)
 }
 
 /*
+ * Whether there is such a database.  With a new snapshot and past the cache, neither
+ * of which learns of a database before its creator has told of it, while others may
+ * be connected to it already: whoever has taken a place was, before we look.
+ */
+static bool
+database_exists(Oid database)
+{
+	Relation	rel = table_open(DatabaseRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	bool		exists;
+
+	InvalidateCatalogSnapshot();
+	ScanKeyInit(&key, Anum_pg_database_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(database));
+	scan = systable_beginscan(rel, DatabaseOidIndexId, true, NULL, 1, &key);
+	exists = HeapTupleIsValid(systable_getnext(scan));
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+
+	return exists;
+}
+
+/*
  * A place that is free, or whose database has been dropped: that had no sessions
  * any more, and who comes after us cannot have its number.  *owner is what is to
  * be found there when it is taken.
@@ -118,11 +147,10 @@ find_vacancy(DatabaseState *places, Oid *owner)
 			return &places[i];
 	}
 
-	AcceptInvalidationMessages();
 	for (int i = 0; i < SHARED_STATE_DATABASES; i++)
 	{
 		*owner = pg_atomic_read_u32(&places[i].database);
-		if (!SearchSysCacheExists1(DATABASEOID, ObjectIdGetDatum(*owner)))
+		if (!database_exists(*owner))
 			return &places[i];
 	}
 	return NULL;
