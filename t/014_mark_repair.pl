@@ -182,6 +182,9 @@ full_outcome($node, 'shop', 'ALTER EXTENSION seqid SET SCHEMA public');
 	as_owner('CREATE SEQUENCE mine; SELECT nextval(\'mine\'); ALTER EXTENSION seqid ADD SEQUENCE mine');
 	is(full_outcome($node, 'shop', 'SELECT seqid_repair_mark() = clock_mark FROM seqid_stat()'), 't',
 		'another sequence: a sound mark stays');
+	like(full_outcome($node, 'shop', "SELECT seqid_rewrite_mark('mine')"), qr/^42809: /,
+		'another sequence: is not written');
+	is(full_outcome($node, 'shop', 'SELECT last_value FROM mine'), '1', 'another sequence: has its value still');
 	full_outcome($node, 'shop', sprintf($drop, 'public'));
 	$clock->set('-5s');
 	is(full_outcome($node, 'shop', 'SELECT seqid_repair_mark() > now()'), 't', 'another sequence: is not taken for the mark');

@@ -80,9 +80,10 @@ repair_page(Relation rel)
 /*
  * seqid_rewrite_mark(mark regclass) returns timestamptz
  *	  What seqid_repair_mark() does when there is a sequence: makes its page anew if
- *	  it is damaged, tells no time or one too low, or was never written; returns the mark that it
- *	  has then.  Not undone by a rollback.  42501 unless the caller is superuser,
- *	  25006 on a standby, 42809 if that is not a permanent sequence.
+ *	  it is damaged, tells no time or one too low, or was never written;
+ *	  returns the mark that it has then.  Not undone by a rollback.  42501 unless
+ *	  the caller is superuser, 25006 on a standby, 42809 if that is not the mark or
+ *	  not a permanent sequence.
  */
 PG_FUNCTION_INFO_V1(seqid_rewrite_mark);
 Datum
@@ -103,6 +104,13 @@ seqid_rewrite_mark(PG_FUNCTION_ARGS)
 	 * meanwhile.
 	 */
 	rel = relation_open(PG_GETARG_OID(0), ShareRowExclusiveLock);
+
+	/* Another sequence would lose its value. */
+	if (RelationGetRelid(rel) != seqid_find_mark())
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not the clock mark", RelationGetRelationName(rel)),
+				 errhint("Call seqid_repair_mark().")));
 	if (!seqid_is_mark_relation(rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
