@@ -20,7 +20,9 @@ OBJS = \
 	src/clock/clock_mark.o \
 	src/clock/mark_page.o \
 	src/clock/mark_repair.o \
+	src/clock/settled_horizon.o \
 	src/clock/shard_clock.o \
+	src/clock/transaction_slot.o \
 	src/keys/bitpack.o \
 	src/keys/comb.o \
 	src/keys/comb_check.o \
@@ -38,6 +40,7 @@ OBJS = \
 	src/intern/dictionary_shape.o \
 	src/intern/intern.o \
 	src/intern/intern_ddl.o \
+	src/horizon.o \
 	src/seqid.o \
 	src/stats.o
 

@@ -463,12 +463,57 @@ GRANT SELECT ON seqid_stat_shards TO PUBLIC;
 CREATE FUNCTION seqid_stat(OUT preloaded boolean, OUT clock_mark timestamptz,
 	OUT clock_floor timestamptz, OUT comb_time timestamptz, OUT marks_written bigint,
 	OUT years_left float8, OUT timeline bigint, OUT shard int, OUT shard_source text,
-	OUT system_identifier bigint, OUT machine_id text, OUT data_directory text)
+	OUT system_identifier bigint, OUT machine_id text, OUT data_directory text,
+	OUT horizon timestamptz)
 RETURNS record
 AS 'MODULE_PATHNAME', 'seqid_stat'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid_stat() IS
-'whether seqid was preloaded; of this database the durable mark, the floor that keys start above, the time of the last COMB, how often the mark was raised; years left in snowflake ids; timeline, the shard that seqid.shards has for it and who has set that; the server''s identity';
+'whether seqid was preloaded; of this database the durable mark, the floor that keys start above, the time of the last COMB, how often the mark was raised; years left in snowflake ids; timeline, the shard that seqid.shards has for it and who has set that; the server''s identity; the horizon that readers were told last';
+
+--
+-- The settled horizon, for readers who go by keys
+--
+
+CREATE PROCEDURE seqid_horizon(INOUT horizon timestamptz DEFAULT NULL,
+	INOUT lsn pg_lsn DEFAULT NULL)
+AS 'MODULE_PATHNAME', 'seqid_horizon'
+LANGUAGE C;
+COMMENT ON PROCEDURE seqid_horizon(timestamptz, pg_lsn) IS
+'every transaction of this database that drew a snowflake or COMB telling an earlier time than horizon has ended, and no such key is drawn any more; a standby that has replayed lsn has their rows';
+
+CREATE FUNCTION seqid_horizon_slots(OUT pid int, OUT held timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'seqid_horizon_slots'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION seqid_horizon_slots() IS
+'the processes among seqid_horizon_holders';
+
+-- Prepared transactions hold it by an advisory lock of a class of its own, whose
+-- tag carries the time in milliseconds since 1970; see transaction_slot.c.
+CREATE VIEW seqid_horizon_holders AS
+	SELECT s.pid, NULL::text AS gid, s.held, a.xact_start AS since
+	  FROM seqid_horizon_slots() s
+	  LEFT JOIN pg_stat_activity a ON a.pid = s.pid
+	UNION ALL
+	SELECT NULL, p.gid,
+		   'epoch'::timestamptz +
+		   (l.classid::bigint * 4294967296 + l.objid::bigint) * interval '1 millisecond',
+		   p.prepared
+	  FROM pg_locks l
+	  JOIN pg_locks x ON x.virtualtransaction = l.virtualtransaction
+				   AND x.pid IS NULL AND x.locktype = 'transactionid'
+	  JOIN pg_prepared_xacts p ON p.transaction = x.transactionid
+	 WHERE l.locktype = 'advisory' AND l.objsubid = 53 AND l.pid IS NULL
+	   AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+	   AND (l.classid, l.objid) <> (0, 0);
+COMMENT ON VIEW seqid_horizon_holders IS
+'open transactions of this database that have drawn keys, the earliest of which holds the horizon';
+COMMENT ON COLUMN seqid_horizon_holders.pid IS 'the process that it is in, NULL if it is prepared';
+COMMENT ON COLUMN seqid_horizon_holders.gid IS 'the name under which it is prepared';
+COMMENT ON COLUMN seqid_horizon_holders.held IS 'the horizon goes no further before the transaction ends';
+COMMENT ON COLUMN seqid_horizon_holders.since IS 'when it began, or was prepared; NULL for a transaction that you may not look at';
+GRANT SELECT ON seqid_horizon_holders TO PUBLIC;
 
 --
 -- A registry of shards, for many servers: in one database, from which each cluster

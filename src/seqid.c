@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "clock/clock_mark.h"
+#include "clock/transaction_slot.h"
 #include "server/compat.h"
 #include "server/guc.h"
 #include "server/shared_state.h"
@@ -20,4 +21,5 @@ _PG_init(void)
 	compat_reserve_guc_prefix("seqid");
 	seqid_reserve_shared_state();
 	seqid_watch_mark();
+	seqid_watch_transactions();
 }

@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 #include "server/compat.h"
 #include "server/pg_epoch.h"
+#include "server/result_row.h"
 #include "server/server_shard.h"
 #include "server/shared_state.h"
 #include "server/wall_clock.h"
@@ -27,16 +28,6 @@
 #define MS_PER_YEAR	(365.2425 * 24 * 60 * 60 * 1000)
 
 static const SnowflakeLayout *const layout = &snowflake_64;
-
-static TupleDesc
-result_descriptor(FunctionCallInfo fcinfo)
-{
-	TupleDesc	tupdesc;
-
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return BlessTupleDesc(tupdesc);
-}
 
 static Datum
 shard_row(TupleDesc tupdesc, SharedState *state, int shard, int64 tick)
@@ -69,15 +60,7 @@ seqid_stat_shards(PG_FUNCTION_ARGS)
 	FuncCallContext *funcctx;
 
 	if (SRF_IS_FIRSTCALL())
-	{
-		MemoryContext old;
-
-		funcctx = SRF_FIRSTCALL_INIT();
-		old = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
-		funcctx->tuple_desc = result_descriptor(fcinfo);
-		MemoryContextSwitchTo(old);
-		funcctx->max_calls = snowflake_max_shard(layout) + 1;
-	}
+		seqid_begin_rows(fcinfo, snowflake_max_shard(layout) + 1);
 
 	/* The counter is that of shards looked at, not of rows returned. */
 	funcctx = SRF_PERCALL_SETUP();
@@ -112,12 +95,13 @@ machine_id(bool *isnull)
 /*
  * seqid_stat() returns (preloaded, clock_mark, clock_floor, comb_time, marks_written,
  *	years_left, timeline, shard, shard_source, system_identifier, machine_id,
- *	data_directory)
+ *	data_directory, horizon)
  *	  One row.  Mark, floor and COMBs are this database's.  clock_floor is NULL if
  *	  no earlier life of the server is known to have issued keys; comb_time is NULL
  *	  until the first COMB since the server started; timeline and shard are NULL on a
  *	  standby, shard and shard_source also while seqid.shards is empty; where the
- *	  server is, is NULL for who may not read all settings.  Errors of
+ *	  server is, is NULL for who may not read all settings; horizon is what
+ *	  seqid_horizon() told last, NULL if it has not been asked yet.  Errors of
  *	  seqid_read_mark().
  */
 PG_FUNCTION_INFO_V1(seqid_stat);
@@ -130,8 +114,9 @@ seqid_stat(PG_FUNCTION_ARGS)
 	int64		floor_ms;
 	int			shard = seqid_find_server_shard();
 	bool		trusted = has_privs_of_role(GetUserId(), COMPAT_READ_ALL_SETTINGS);
-	Datum		values[12];
-	bool		nulls[12] = {false};
+	int64		told_ms = (int64) pg_atomic_read_u64(&database->told_ms);
+	Datum		values[13];
+	bool		nulls[13] = {false};
 
 	values[0] = BoolGetDatum(seqid_preloaded);
 	values[1] = TimestampTzGetDatum(pg_time_of_unix_ms(seqid_read_mark(&floor_ms)));
@@ -152,7 +137,8 @@ seqid_stat(PG_FUNCTION_ARGS)
 	values[11] = CStringGetTextDatum(DataDir);
 	if (!trusted)
 		nulls[10] = nulls[11] = true;
+	values[12] = TimestampTzGetDatum(pg_time_of_unix_ms(told_ms));
+	nulls[12] = (told_ms == 0);
 
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(result_descriptor(fcinfo),
-													  values, nulls)));
+	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }

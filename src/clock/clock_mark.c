@@ -85,7 +85,7 @@
 #define MARK_AHEAD_LEASE_MS	200
 
 int64		seqid_mark_free_ms = -1;
-int64		seqid_mark_floor_ms = -1;
+int64		seqid_key_floor_ms = -1;
 
 /* The mark that this backend believes, -1 for none, and where it is. */
 static int64 believed_ms = -1;
@@ -361,8 +361,9 @@ static void
 believe(Relation rel, const Mark *mark, int64 lease_ms)
 {
 	mark_relid = RelationGetRelid(rel);
-	seqid_mark_floor_ms =
-		(int64) pg_atomic_read_u64(&seqid_database_state()->floor_ms);
+	seqid_key_floor_ms =
+		Max(seqid_key_floor_ms,
+			(int64) pg_atomic_read_u64(&seqid_database_state()->floor_ms));
 
 	if (is_new(rel))
 	{
@@ -405,7 +406,7 @@ seqid_advance_mark(int64 unix_ms)
 	ReleaseBuffer(buffer);
 	relation_close(rel, RowExclusiveLock);
 
-	return unix_ms > seqid_mark_floor_ms;
+	return unix_ms > seqid_key_floor_ms;
 }
 
 int64

@@ -11,11 +11,14 @@
  * Both are this backend's knowledge, in milliseconds since 1970.
  *
  * Keys up to seqid_mark_free_ms are covered by a mark that is known to be
- * durable, with time to spare.  Keys up to seqid_mark_floor_ms may have been
- * issued in an earlier life of the server.
+ * durable, with time to spare.
+ *
+ * This backend's keys tell a later time than seqid_key_floor_ms: those up to it may
+ * have been issued in an earlier life of the server, or readers have been told that
+ * there will be none any more; see transaction_slot.c.  It only ever increases.
  */
 extern int64 seqid_mark_free_ms;
-extern int64 seqid_mark_floor_ms;
+extern int64 seqid_key_floor_ms;
 
 /* Called from _PG_init. */
 extern void seqid_watch_mark(void);

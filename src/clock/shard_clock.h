@@ -13,6 +13,7 @@
 
 #include "bits/snowflake_layout.h"
 #include "clock/clock_mark.h"
+#include "clock/transaction_slot.h"
 #include "port/atomics.h"
 #include "server/shared_state.h"
 #include "server/wall_clock.h"
@@ -26,14 +27,14 @@ seqid_layout_clock_ms(const SnowflakeLayout *layout)
 
 /*
  * The first tick that a run of at_least may start with: not before the clock,
- * above what an earlier life of the server may have issued, after the last
- * tick, and in a millisecond with enough room.
+ * above the floor of this backend's keys, after the last tick, and in a
+ * millisecond with enough room.
  */
 static inline int64
 seqid_next_run(const SnowflakeLayout *layout, int64 last, int64 clock_ms,
 			   int at_least)
 {
-	int64		floor_ms = seqid_mark_floor_ms - layout->epoch_unix_ms;
+	int64		floor_ms = seqid_key_floor_ms - layout->epoch_unix_ms;
 	int64		start_ms = Max(clock_ms, floor_ms + 1);
 	int64		first = Max(last + 1, snowflake_first_tick(layout, start_ms));
 
@@ -106,6 +107,8 @@ seqid_reserve_ticks(const SnowflakeLayout *layout, int shard,
 {
 	int64		first;
 	int64		unix_ms;
+
+	seqid_list_transaction();
 
 	/*
 	 * The second turn, if there is one, is above the floor that the first

@@ -24,6 +24,7 @@
 #include "bits/comb_layout.h"
 #include "clock/clock_mark.h"
 #include "clock/pace.h"
+#include "clock/transaction_slot.h"
 #include "fmgr.h"
 #include "keys/comb_check.h"
 #include "keys/key_run.h"
@@ -53,11 +54,11 @@ clock_tick(void)
 	return comb_tick_of_ns(Min(now.unix_ms, COMB_MAX_UNIX_MS), now.ns);
 }
 
-/* Where ticks begin that no earlier life of the server handed out. */
+/* Where the ticks of this backend begin; see seqid_key_floor_ms. */
 static inline int64
 floor_tick(void)
 {
-	return comb_tick_of_ns(seqid_mark_floor_ms + 1, 0);
+	return comb_tick_of_ns(seqid_key_floor_ms + 1, 0);
 }
 
 /* Moves the word from last past the run; false if another backend was first. */
@@ -137,6 +138,7 @@ reserve_comb_ticks(int at_most, int *reserved)
 {
 	int64		first;
 
+	seqid_list_transaction();
 	do
 		first = reserve_uncovered(at_most, reserved);
 	while (unlikely(!seqid_cover_with_mark(comb_tick_ms(first))));

@@ -39,6 +39,16 @@
 #define COMPAT_HAS_NAMED_SEGMENTS	(PG_VERSION_NUM >= 170000)
 #define COMPAT_HAS_REQUEST_HOOK		(PG_VERSION_NUM >= 150000)
 
+/*
+ * The local id of the transaction that a process is in, which no other that it was
+ * in lately has; InvalidLocalTransactionId between transactions.
+ */
+#if PG_VERSION_NUM >= 170000
+#define compat_lxid(proc)	((proc)->vxid.lxid)
+#else
+#define compat_lxid(proc)	((proc)->lxid)
+#endif
+
 /* The name of a wait in pg_stat_activity; before 17 modules share one. */
 #if PG_VERSION_NUM >= 170000
 #define compat_wait_event(name)		WaitEventExtensionNew(name)

@@ -6,7 +6,8 @@
  * From 17 on the server hands out named segments of dynamic shared memory on
  * demand, so nothing has to be reserved while it starts.  Before, a module that is
  * preloaded asks for its share, and one that is not takes a small piece of the
- * slack the server keeps for such callers.
+ * slack the server keeps for such callers.  What is too large for that is in a
+ * segment of dynamic shared memory, which is pinned, and found by its handle.
  */
 #include "postgres.h"
 
@@ -34,15 +35,24 @@ create_or_find(const char *name, Size size, void (*init) (void *))
 	return GetNamedDSMSegment(name, size, init, &found);
 }
 
+static void *
+create_or_find_dynamic(const char *name,
+					   pg_atomic_uint32 * handle pg_attribute_unused(),
+					   Size size, void (*init) (void *))
+{
+	return create_or_find(name, size, init);
+}
+
 #else
 
 #include "miscadmin.h"
+#include "storage/dsm.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
 #define NO_ROOM_HINT \
-	"Add seqid to \"shared_preload_libraries\" and restart the server."
+	"Add seqid to \"shared_preload_libraries\", see to it that there is space in /dev/shm, and restart the server."
 
 static Size reserved_size;
 static void (*reserved_startup) (void);
@@ -99,6 +109,37 @@ create_or_find(const char *name, Size size, void (*init) (void *))
 	return segment;
 }
 
+/* Under AddinShmemInitLock, so that there is one, and nobody sees it too early. */
+static dsm_segment *
+create_dynamic(pg_atomic_uint32 * handle, Size size, void (*init) (void *))
+{
+	dsm_segment *segment = dsm_create(size, 0);
+
+	init(dsm_segment_address(segment));
+	dsm_pin_segment(segment);
+	pg_atomic_write_u32(handle, dsm_segment_handle(segment));
+	return segment;
+}
+
+static void *
+create_or_find_dynamic(const char *name pg_attribute_unused(), pg_atomic_uint32 * handle,
+					   Size size, void (*init) (void *))
+{
+	dsm_segment *segment;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	if (pg_atomic_read_u32(handle) == DSM_HANDLE_INVALID)
+		segment = create_dynamic(handle, size, init);
+	else
+		segment = dsm_attach(pg_atomic_read_u32(handle));
+	LWLockRelease(AddinShmemInitLock);
+
+	if (segment == NULL)
+		elog(ERROR, "could not attach to dynamic shared memory of seqid");
+	dsm_pin_mapping(segment);
+	return dsm_segment_address(segment);
+}
+
 #endif
 
 /* The server's own message says what is missing, but not what to do. */
@@ -122,6 +163,23 @@ seqid_attach_segment(const char *name, Size size, void (*init) (void *))
 
 	error_context_stack = &callback;
 	segment = create_or_find(name, size, init);
+	error_context_stack = callback.previous;
+
+	return segment;
+}
+
+void	   *
+seqid_attach_dynamic_segment(const char *name, pg_atomic_uint32 * handle,
+							 Size size, void (*init) (void *))
+{
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,
+		.callback = add_hint
+	};
+	void	   *segment;
+
+	error_context_stack = &callback;
+	segment = create_or_find_dynamic(name, handle, size, init);
 	error_context_stack = callback.previous;
 
 	return segment;

@@ -8,6 +8,8 @@
 
 #include "postgres.h"
 
+#include "port/atomics.h"
+
 /*
  * To be called from _PG_init while shared_preload_libraries is processed: sees to
  * it that there will be room.  startup is called when shared memory has been
@@ -21,5 +23,13 @@ extern void seqid_reserve_segment(Size size, void (*startup) (void));
  * when there is no room.
  */
 extern void *seqid_attach_segment(const char *name, Size size, void (*init) (void *));
+
+/*
+ * The same in dynamic shared memory, also before 17: for what is larger than the
+ * slack that such a server has for all who come late.  *handle is a word in another
+ * segment, 0 at first, by which backends find this one; used before 17 only.
+ */
+extern void *seqid_attach_dynamic_segment(const char *name, pg_atomic_uint32 * handle,
+										  Size size, void (*init) (void *));
 
 #endif							/* SEQID_SEGMENT_H */

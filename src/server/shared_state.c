@@ -25,7 +25,7 @@
  * without a restart, code that has another idea of its fields must not find
  * this one.  Change the number whenever SharedState changes.
  */
-#define SHARED_STATE_NAME "seqid shared state 5"
+#define SHARED_STATE_NAME "seqid shared state 6"
 
 SharedState *seqid_attached_state = NULL;
 DatabaseState *seqid_attached_database = NULL;
@@ -33,6 +33,8 @@ bool		seqid_preloaded = false;
 
 StaticAssertDecl(offsetof(SharedState, shard_ticks) % SHARED_STATE_LINE_SIZE == 0,
 				 "the shards' words must start on a cache line of their own");
+StaticAssertDecl(offsetof(SharedState, shard_ticks) == SHARED_STATE_LINE_SIZE,
+				 "what is not the shards' must fit a line");
 StaticAssertDecl(SNOWFLAKE_WORDS % SHARED_STATE_LINE_WORDS == 0,
 				 "the shards' words must fill whole lines");
 StaticAssertDecl(offsetof(SharedState, databases) % SHARED_STATE_LINE_SIZE == 0 &&
@@ -50,6 +52,8 @@ init_database_state(DatabaseState *database)
 	pg_atomic_init_u64(&database->highest_mark_ms, 0);
 	pg_atomic_init_u64(&database->marks_written, 0);
 	pg_atomic_init_u64(&database->durable_file, 0);
+	pg_atomic_init_u64(&database->raised_ms, 1);
+	pg_atomic_init_u64(&database->told_ms, 0);
 	pg_atomic_init_u32(&database->database, InvalidOid);
 }
 
@@ -60,6 +64,7 @@ init_shared_state(void *segment)
 
 	state->life = next_life;
 	state->overflown = false;
+	pg_atomic_init_u32(&state->slots_handle, 0);
 	for (int i = 0; i < SNOWFLAKE_WORDS; i++)
 	{
 		pg_atomic_init_u64(&state->shard_ticks[i], 0);

@@ -59,12 +59,23 @@ typedef struct DatabaseState
 	pg_atomic_uint64 durable_file;
 
 	/*
+	 * No transaction that lists itself from now on draws a key which tells an
+	 * earlier time, in milliseconds since 1970; never 0.  Lock-free; only
+	 * ever increases, and never beyond a durable mark.  See
+	 * transaction_slot.c.
+	 */
+	pg_atomic_uint64 raised_ms;
+
+	/* The last settled horizon, 0 for none.  Lock-free; only ever increases. */
+	pg_atomic_uint64 told_ms;
+
+	/*
 	 * Whose it is, InvalidOid for nobody's yet.  Set under
 	 * AddinShmemInitLock, read without; that of a database which exists
 	 * stays, so that who has found his place may keep its address.
 	 */
 	pg_atomic_uint32 database;
-	char		padding[SHARED_STATE_LINE_SIZE - 4 * sizeof(uint64) - sizeof(uint32)];
+	char		padding[SHARED_STATE_LINE_SIZE - 6 * sizeof(uint64) - sizeof(uint32)];
 } DatabaseState;
 
 typedef struct SharedState
@@ -80,7 +91,13 @@ typedef struct SharedState
 	 * ever becomes true.
 	 */
 	bool		overflown;
-	char		life_padding[SHARED_STATE_LINE_SIZE - sizeof(uint64) - sizeof(bool)];
+
+	/*
+	 * Before 17, the handle of the segment with the transactions' slots, 0
+	 * for none yet.  Set under AddinShmemInitLock.
+	 */
+	pg_atomic_uint32 slots_handle;
+	char		life_padding[SHARED_STATE_LINE_SIZE - sizeof(uint64) - 2 * sizeof(uint32)];
 
 	/*
 	 * The last tick (see snowflake_layout.h) that each shard of each layout

@@ -1,0 +1,346 @@
+/*
+ * transaction_slot.c
+ *	  Who is in a transaction that has drawn keys, and since which time.
+ *
+ * The order of keys is not that of commits, so a reader who goes by keys must know
+ * which transactions may still make some of them visible; see settled_horizon.c.
+ * Each process has a slot in shared memory, and in it the time that its transaction
+ * is listed with, and the local id (lxid) of that transaction.
+ *
+ * Invariants:
+ *
+ * 1. Each key of a listed transaction tells the time in its slot or a later one.
+ *
+ * 2. Who lists himself does so before he reserves his first key: he reads the time
+ *	  that readers have raised, stores it in the slot, and then reads it again.
+ *	  Keys start at what he reads then.  A reader first raises that time and then looks
+ *	  at the slots.  Between the two accesses each has a full barrier, so either
+ *	  the reader finds the slot, or the writer finds the time that the reader
+ *	  raised.
+ *
+ * 3. A slot counts while its process is in the transaction that it names, and
+ *	  lapses when that ends: the server takes the lxid from the PGPROC when it makes
+ *	  the transaction visible, under the same lock.  So it lapses neither too
+ *	  early, nor with a process that dies, and nobody has to clear it.  (The slot has
+ *	  16 bits of the lxid.  One that was left behind by the 65,536th transaction
+ *	  before holds the horizon until this one ends, which is no harm.)
+ *
+ * 4. Parallel workers are listed in the slot of their leader, whose transaction it
+ *	  is that inserts their keys.  It is that from the start: were it handed over
+ *	  when they end, a reader who goes from slot to slot could miss it.
+ *
+ * 5. What a slot shows does not change before it lapses.  Whoever of a group of
+ *	  parallel workers is first sets it; keys of the others tell a later time than
+ *	  that, as the raised time only ever increases.
+ *
+ * 6. A transaction that is prepared leaves its process.  Before, it takes a lock of
+ *	  its own kind, whose tag carries the time of the slot: the server writes that
+ *	  with the prepared transaction, restores it after a crash or a promotion,
+ *	  and releases it when it has made the transaction visible.  Who looks at slots
+ *	  first and at locks second finds one or the other.
+ */
+#include "postgres.h"
+
+#include "access/twophase.h"
+#include "access/xact.h"
+#include "clock/clock_mark.h"
+#include "clock/transaction_slot.h"
+#include "commands/extension.h"
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "server/segment.h"
+#include "server/shared_state.h"
+#include "server/test_stop.h"
+#include "storage/lock.h"
+#include "utils/memutils.h"
+
+/* Change the number whenever the meaning of a slot changes. */
+#define SLOTS_NAME			"seqid transaction slots 1"
+
+#define SLOT_LXID_BITS		16
+#define SLOT_LINE_WORDS		SHARED_STATE_LINE_WORDS
+
+/*
+ * The tags of advisory locks end with a class: 1 and 2 are those that users can
+ * take.  Ours have the time in the fields between the database and that.
+ */
+#define PREPARED_LOCK_CLASS	53
+
+LocalTransactionId seqid_listed_lxid = InvalidLocalTransactionId;
+
+/* NULL until this process has attached; its own among them. */
+static pg_atomic_uint64 *slots = NULL;
+static pg_atomic_uint64 *own_slot;
+
+/* ------------------------------------------------------------------------
+ * Slots
+ * ------------------------------------------------------------------------
+ */
+
+/* Processes are numbered one by one; whole lines, for slot_of(). */
+static int
+slot_lines(void)
+{
+	return (int) ((seqid_slot_count() + SLOT_LINE_WORDS - 1) / SLOT_LINE_WORDS);
+}
+
+static Size
+slots_size(void)
+{
+	return (Size) slot_lines() * SHARED_STATE_LINE_SIZE;
+}
+
+int
+seqid_slot_count(void)
+{
+	return (int) ProcGlobal->allProcCount;
+}
+
+static void
+init_slots(void *segment)
+{
+	pg_atomic_uint64 *slot = segment;
+
+	for (Size i = 0; i < slots_size() / sizeof(pg_atomic_uint64); i++)
+		pg_atomic_init_u64(&slot[i], 0);
+}
+
+/* Neighbours are a line apart, as with the words of shards. */
+static pg_atomic_uint64 *
+slot_of(int number)
+{
+	int			lines = slot_lines();
+
+	return &slots[(number % lines) * SLOT_LINE_WORDS + number / lines];
+}
+
+static pg_atomic_uint64 *
+slot_of_process(PGPROC *proc)
+{
+	return slot_of((int) (proc - ProcGlobal->allProcs));
+}
+
+static void
+attach_slots(void)
+{
+	/* A server of one process has no readers, and no dynamic shared memory. */
+	if (!IsUnderPostmaster)
+	{
+		slots = MemoryContextAllocZero(TopMemoryContext, slots_size());
+		init_slots(slots);
+	}
+	else
+		slots = seqid_attach_dynamic_segment(SLOTS_NAME,
+											 &seqid_shared_state()->slots_handle,
+											 slots_size(), init_slots);
+	own_slot = slot_of_process(MyProc);
+}
+
+/* Never 0, which is a slot that was never used, as no time that is listed is 0. */
+static inline uint64
+slot_compose(uint64 ms, LocalTransactionId lxid)
+{
+	return ms << SLOT_LXID_BITS | (uint16) lxid;
+}
+
+static inline int64
+slot_ms(uint64 slot)
+{
+	return (int64) (slot >> SLOT_LXID_BITS);
+}
+
+/* Invariant 3. */
+static inline bool
+slot_names(uint64 slot, LocalTransactionId lxid)
+{
+	return slot != 0 && lxid != InvalidLocalTransactionId &&
+		(uint16) slot == (uint16) lxid;
+}
+
+/* ------------------------------------------------------------------------
+ * Writers
+ * ------------------------------------------------------------------------
+ */
+
+/* Invariant 5: if another process of the group was faster, let it be. */
+static void
+set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *raised_ms, LocalTransactionId lxid)
+{
+	uint64		found = pg_atomic_read_u64(slot);
+	uint64		mine;
+
+	do
+	{
+		if (slot_names(found, lxid))
+			return;
+		mine = slot_compose(pg_atomic_read_u64(raised_ms), lxid);
+		test_stop(TEST_STOP_LISTING);
+	} while (!pg_atomic_compare_exchange_u64(slot, &found, mine));
+}
+
+void
+seqid_list_new_transaction(void)
+{
+	pg_atomic_uint64 *raised_ms = &seqid_database_state()->raised_ms;
+	PGPROC	   *leader = MyProc->lockGroupLeader;
+
+	if (unlikely(slots == NULL))
+		attach_slots();
+
+	/* Invariant 4. */
+	if (unlikely(leader != NULL && leader != MyProc))
+		set_slot(slot_of_process(leader), raised_ms, compat_lxid(leader));
+	else
+		set_slot(own_slot, raised_ms, compat_lxid(MyProc));
+
+	/* Invariant 2; of the parallel workers that found it set as well. */
+	pg_memory_barrier();
+	seqid_key_floor_ms = Max(seqid_key_floor_ms,
+							 (int64) pg_atomic_read_u64(raised_ms) - 1);
+	seqid_listed_lxid = compat_lxid(MyProc);
+	test_stop(TEST_STOP_LISTED);
+}
+
+/* ------------------------------------------------------------------------
+ * Readers
+ * ------------------------------------------------------------------------
+ */
+
+bool
+seqid_read_slot(int number, int64 *listed_ms, int *pid)
+{
+	PGPROC	   *proc = &ProcGlobal->allProcs[number];
+	uint64		slot;
+
+	if (unlikely(slots == NULL))
+		attach_slots();
+	slot = pg_atomic_read_u64(slot_of(number));
+
+	/* What the process is doing must not be older than what the slot tells. */
+	pg_read_barrier();
+	*listed_ms = slot_ms(slot);
+	*pid = proc->pid;
+	return slot_names(slot, compat_lxid(proc)) && proc->databaseId == MyDatabaseId;
+}
+
+int64
+seqid_earliest_listed_ms(int64 at_most)
+{
+	int64		earliest_ms = at_most;
+
+	for (int i = 0; i < seqid_slot_count(); i++)
+	{
+		int64		listed_ms;
+		int			pid;
+
+		if (seqid_read_slot(i, &listed_ms, &pid))
+			earliest_ms = Min(earliest_ms, listed_ms);
+	}
+	return earliest_ms;
+}
+
+/* ------------------------------------------------------------------------
+ * Prepared transactions
+ * ------------------------------------------------------------------------
+ */
+
+/* With time 0, which nobody is listed with, the lock that all of them have. */
+static LOCKTAG
+prepared_lock_tag(int64 ms)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, (uint32) (ms >> 32), (uint32) ms,
+						 PREPARED_LOCK_CLASS);
+	return tag;
+}
+
+static bool
+is_prepared_lock(const LOCKTAG *tag)
+{
+	return tag->locktag_type == LOCKTAG_ADVISORY &&
+		tag->locktag_field1 == MyDatabaseId &&
+		tag->locktag_field4 == PREPARED_LOCK_CLASS;
+}
+
+static int64
+prepared_lock_ms(const LOCKTAG *tag)
+{
+	return (int64) tag->locktag_field2 << 32 | tag->locktag_field3;
+}
+
+static void
+take_prepared_lock(int64 ms)
+{
+	LOCKTAG		tag = prepared_lock_tag(ms);
+
+	(void) LockAcquire(&tag, AccessShareLock, false, false);
+}
+
+/*
+ * Invariant 6.  The slot is looked at, as parallel workers may have set it; not
+ * where there is no seqid, so that it stops nobody.
+ */
+static void
+take_locks_of_listed(void)
+{
+	uint64		slot;
+
+	if (slots == NULL)
+	{
+		if (!OidIsValid(get_extension_oid("seqid", true)))
+			return;
+		attach_slots();
+	}
+
+	slot = pg_atomic_read_u64(own_slot);
+	if (slot_names(slot, compat_lxid(MyProc)))
+	{
+		take_prepared_lock(0);
+		take_prepared_lock(slot_ms(slot));
+	}
+}
+
+static void
+watch_transaction(XactEvent event, void *arg pg_attribute_unused())
+{
+	if (event == XACT_EVENT_PRE_PREPARE)
+		take_locks_of_listed();
+}
+
+void
+seqid_watch_transactions(void)
+{
+	RegisterXactCallback(watch_transaction, NULL);
+}
+
+/* Whether there is one; without a look at all the locks of the server. */
+static bool
+has_prepared(void)
+{
+	LOCKTAG		tag = prepared_lock_tag(0);
+	int			count;
+
+	pfree(GetLockConflicts(&tag, AccessExclusiveLock, &count));
+	return count > 0;
+}
+
+int64
+seqid_earliest_prepared_ms(int64 at_most)
+{
+	int64		earliest_ms = at_most;
+	LockData   *data;
+
+	if (max_prepared_xacts == 0 || !has_prepared())
+		return at_most;
+
+	data = GetLockStatusData();
+	for (int i = 0; i < data->nelements; i++)
+	{
+		const LOCKTAG *tag = &data->locks[i].locktag;
+
+		if (is_prepared_lock(tag) && prepared_lock_ms(tag) != 0)
+			earliest_ms = Min(earliest_ms, prepared_lock_ms(tag));
+	}
+	return earliest_ms;
+}

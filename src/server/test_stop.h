@@ -1,0 +1,40 @@
+/*
+ * test_stop.h
+ *	  Places where a test can hold a session between two accesses to shared memory.
+ *
+ * Only in a library compiled with SEQID_TEST_STOPS: a session that comes to the
+ * stop waits there while another one holds pg_advisory_lock(TEST_STOP_CLASS, stop).
+ */
+#ifndef SEQID_TEST_STOP_H
+#define SEQID_TEST_STOP_H
+
+#include "postgres.h"
+
+#define TEST_STOP_LISTING	1	/* has read the raised time, not yet listed */
+#define TEST_STOP_LISTED	2	/* listed, no key reserved yet */
+#define TEST_STOP_RAISED	3	/* has raised it, not yet looked at slots */
+#define TEST_STOP_SCANNED	4	/* has looked at slots, not yet at locks */
+
+#ifdef SEQID_TEST_STOPS
+
+#include "fmgr.h"
+#include "utils/fmgrprotos.h"
+
+#define TEST_STOP_CLASS		20230101
+
+static inline void
+test_stop(int stop)
+{
+	DirectFunctionCall2(pg_advisory_lock_shared_int4,
+						Int32GetDatum(TEST_STOP_CLASS), Int32GetDatum(stop));
+	DirectFunctionCall2(pg_advisory_unlock_shared_int4,
+						Int32GetDatum(TEST_STOP_CLASS), Int32GetDatum(stop));
+}
+
+#else
+
+#define test_stop(stop)		((void) 0)
+
+#endif
+
+#endif							/* SEQID_TEST_STOP_H */
