@@ -32,6 +32,7 @@ OBJS = \
 	src/keys/scatter.o \
 	src/keys/sequential_uuid.o \
 	src/keys/snowflake.o \
+	src/keys/snowflake_backfill.o \
 	src/keys/snowflake_codec.o \
 	src/keys/tenant_key.o \
 	src/keys/textcodec.o \

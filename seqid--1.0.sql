@@ -71,6 +71,15 @@ REVOKE EXECUTE ON FUNCTION snowflake_witness(bigint) FROM PUBLIC;
 COMMENT ON FUNCTION snowflake_witness(bigint) IS
 'the argument; ids that this database draws of the server''s shard, see seqid.shards, are greater from here on';
 
+-- 31 is the highest shard that all layouts have.
+CREATE FUNCTION snowflake_backfill(created_at timestamptz, shard int DEFAULT 31,
+	after bigint DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake_backfill'
+LANGUAGE C WINDOW VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION snowflake_backfill(timestamptz, int, bigint) IS
+'snowflake id for an old row, from its time and above that of the row before; the shard must not be one of seqid.allowed_shards';
+
 CREATE FUNCTION snowflake_timestamp(id bigint)
 RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'snowflake_timestamp'
