@@ -131,6 +131,115 @@ COMMENT ON FUNCTION snowflake_last(timestamptz) IS
 'largest snowflake id of a millisecond, over all shards';
 
 --
+-- Ids that JavaScript can hold, as they stay below 2^53: milliseconds since 2023
+-- (41 bits) | shard (5) | sequence (7)
+--
+
+CREATE FUNCTION snowflake53_nextval(shard int)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake53_nextval'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake53_nextval(int) IS
+'next snowflake53 id of a shard (0 to 31), greater than all it issued before on this server';
+
+CREATE FUNCTION snowflake53_nextval()
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake53_nextval_of_server'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake53_nextval() IS
+'next snowflake53 id of this server''s shard, see seqid.shards';
+
+CREATE FUNCTION snowflake53_nextvals(shard int, count bigint)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'snowflake53_nextvals'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake53_nextvals(int, bigint) IS
+'next count snowflake53 ids of a shard, in ascending order';
+
+CREATE FUNCTION snowflake53_nextblock(shard int, count int)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake53_nextblock'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake53_nextblock(int, int) IS
+'first of count (1 to 128) consecutive snowflake53 ids of a shard, all reserved for the caller';
+
+-- Restricted, as it is the leader that knows what its session got.
+CREATE FUNCTION snowflake53_currval()
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake53_currval'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION snowflake53_currval() IS
+'snowflake53 id that this session got last, not counting those that parallel workers drew';
+
+-- For those who are trusted: it spends what everybody has of
+-- seqid.max_clock_regression.
+CREATE FUNCTION snowflake53_witness(id bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake53_witness'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+REVOKE EXECUTE ON FUNCTION snowflake53_witness(bigint) FROM PUBLIC;
+COMMENT ON FUNCTION snowflake53_witness(bigint) IS
+'the argument; snowflake53 ids that this database draws of the server''s shard, see seqid.shards, are greater from here on';
+
+CREATE FUNCTION snowflake53_backfill(created_at timestamptz, shard int DEFAULT 31,
+	after bigint DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake53_backfill'
+LANGUAGE C WINDOW VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION snowflake53_backfill(timestamptz, int, bigint) IS
+'snowflake53 id for an old row, from its time and above that of the row before; the shard must not be one of seqid.allowed_shards';
+
+CREATE FUNCTION snowflake53_timestamp(id bigint)
+RETURNS timestamptz
+AS 'MODULE_PATHNAME', 'snowflake53_timestamp'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake53_timestamp(bigint) IS
+'time of a snowflake53 id, to the millisecond';
+
+CREATE FUNCTION snowflake53_shard(id bigint)
+RETURNS int
+AS 'MODULE_PATHNAME', 'snowflake53_shard'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake53_shard(bigint) IS
+'shard of a snowflake53 id, 0 to 31';
+
+CREATE FUNCTION snowflake53_sequence(id bigint)
+RETURNS int
+AS 'MODULE_PATHNAME', 'snowflake53_sequence'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake53_sequence(bigint) IS
+'number of a snowflake53 id within its millisecond and shard, 0 to 127';
+
+CREATE FUNCTION snowflake53_parts(id bigint,
+	OUT created_at timestamptz, OUT shard int, OUT sequence int)
+RETURNS record
+AS 'MODULE_PATHNAME', 'snowflake53_parts'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake53_parts(bigint) IS
+'time, shard and sequence of a snowflake53 id';
+
+CREATE FUNCTION snowflake53_make(created_at timestamptz, shard int, sequence int)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake53_make'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake53_make(timestamptz, int, int) IS
+'snowflake53 id with the given time (from 2023 to 2092), shard and sequence';
+
+CREATE FUNCTION snowflake53_first(created_at timestamptz)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake53_first'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake53_first(timestamptz) IS
+'smallest snowflake53 id of a millisecond, over all shards';
+
+CREATE FUNCTION snowflake53_last(created_at timestamptz)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake53_last'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake53_last(timestamptz) IS
+'largest snowflake53 id of a millisecond, over all shards';
+
+--
 -- COMBs: UUIDs of version 7 that increase over all backends of a database
 --
 
@@ -448,7 +557,7 @@ COMMENT ON FUNCTION crockford32_decode(text) IS
 -- Statistics
 --
 
-CREATE FUNCTION seqid_stat_shards(OUT shard int, OUT last_id bigint,
+CREATE FUNCTION seqid_stat_shards(OUT layout text, OUT shard int, OUT last_id bigint,
 	OUT last_time timestamptz, OUT ahead_ms bigint, OUT waits bigint,
 	OUT clock_regressions bigint)
 RETURNS SETOF record
@@ -458,10 +567,11 @@ COMMENT ON FUNCTION seqid_stat_shards() IS
 'what the view seqid_stat_shards shows';
 
 CREATE VIEW seqid_stat_shards AS
-	SELECT shard, last_id, last_time, ahead_ms, waits, clock_regressions
+	SELECT layout, shard, last_id, last_time, ahead_ms, waits, clock_regressions
 	  FROM seqid_stat_shards();
 COMMENT ON VIEW seqid_stat_shards IS
 'shards that have issued ids since the server started';
+COMMENT ON COLUMN seqid_stat_shards.layout IS 'snowflake or snowflake53, what the shard''s functions begin with';
 COMMENT ON COLUMN seqid_stat_shards.last_id IS 'the last id that was reserved';
 COMMENT ON COLUMN seqid_stat_shards.last_time IS 'the time that it tells';
 COMMENT ON COLUMN seqid_stat_shards.ahead_ms IS 'how far that is ahead of the clock, in milliseconds';

@@ -27,30 +27,43 @@
 
 #define MS_PER_YEAR	(365.2425 * 24 * 60 * 60 * 1000)
 
-static const SnowflakeLayout *const layout = &snowflake_64;
 
 static Datum
-shard_row(TupleDesc tupdesc, SharedState *state, int shard, int64 tick)
+shard_row(TupleDesc tupdesc, SharedState *state, const SnowflakeLayout *layout,
+		  int shard, int64 tick)
 {
 	ShardCounters *counters = seqid_shard_counters(state, layout, shard);
 	int64		unix_ms = snowflake_tick_ms(layout, tick) + layout->epoch_unix_ms;
 	int64		ahead_ms = unix_ms - wall_clock_read_ms();
-	Datum		values[6];
-	bool		nulls[6] = {false};
+	Datum		values[7];
+	bool		nulls[7] = {false};
 
-	values[0] = Int32GetDatum(shard);
-	values[1] = Int64GetDatum(snowflake_tick_id(layout, tick, shard));
-	values[2] = TimestampTzGetDatum(pg_time_of_unix_ms(unix_ms));
-	values[3] = Int64GetDatum(Max(0, ahead_ms));
-	values[4] = Int64GetDatum((int64) pg_atomic_read_u64(&counters->waits));
-	values[5] = Int64GetDatum((int64) pg_atomic_read_u64(&counters->clock_regressions));
+	values[0] = CStringGetTextDatum(layout->name);
+	values[1] = Int32GetDatum(shard);
+	values[2] = Int64GetDatum(snowflake_tick_id(layout, tick, shard));
+	values[3] = TimestampTzGetDatum(pg_time_of_unix_ms(unix_ms));
+	values[4] = Int64GetDatum(Max(0, ahead_ms));
+	values[5] = Int64GetDatum((int64) pg_atomic_read_u64(&counters->waits));
+	values[6] = Int64GetDatum((int64) pg_atomic_read_u64(&counters->clock_regressions));
 
 	return HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls));
 }
 
+/* A word in the order of layouts, and of shards within one. */
+static const SnowflakeLayout *
+layout_of_word(int word, int *shard)
+{
+	int			i = SNOWFLAKE_LAYOUTS - 1;
+
+	while (word < snowflake_layouts[i]->first_word)
+		i--;
+	*shard = word - snowflake_layouts[i]->first_word;
+	return snowflake_layouts[i];
+}
+
 /*
- * seqid_stat_shards() returns setof (shard, last_id, last_time, ahead_ms, waits, clock_regressions)
- *	  A row for each shard that has issued ids since the server started.
+ * seqid_stat_shards() returns setof (layout, shard, last_id, last_time, ahead_ms, waits, clock_regressions)
+ *	  A row for each shard of each layout that has issued ids since the server started.
  */
 PG_FUNCTION_INFO_V1(seqid_stat_shards);
 Datum
@@ -60,20 +73,33 @@ seqid_stat_shards(PG_FUNCTION_ARGS)
 	FuncCallContext *funcctx;
 
 	if (SRF_IS_FIRSTCALL())
-		seqid_begin_rows(fcinfo, snowflake_max_shard(layout) + 1);
+		seqid_begin_rows(fcinfo, SNOWFLAKE_WORDS);
 
 	/* The counter is that of shards looked at, not of rows returned. */
 	funcctx = SRF_PERCALL_SETUP();
 	while (funcctx->call_cntr < funcctx->max_calls)
 	{
-		int			shard = (int) funcctx->call_cntr;
+		int			shard;
+		const SnowflakeLayout *layout = layout_of_word((int) funcctx->call_cntr, &shard);
 		int64		tick = (int64) pg_atomic_read_u64(seqid_shard_tick(state, layout, shard));
 
 		if (tick != 0)
-			SRF_RETURN_NEXT(funcctx, shard_row(funcctx->tuple_desc, state, shard, tick));
+			SRF_RETURN_NEXT(funcctx, shard_row(funcctx->tuple_desc, state, layout, shard, tick));
 		funcctx->call_cntr++;
 	}
 	SRF_RETURN_DONE(funcctx);
+}
+
+/* Until the first layout's time ends. */
+static double
+years_left(void)
+{
+	int64		last_ms = PG_INT64_MAX;
+
+	for (int i = 0; i < SNOWFLAKE_LAYOUTS; i++)
+		last_ms = Min(last_ms, snowflake_max_ms(snowflake_layouts[i]) +
+					  snowflake_layouts[i]->epoch_unix_ms);
+	return (last_ms - wall_clock_read_ms()) / MS_PER_YEAR;
 }
 
 /*
@@ -110,7 +136,6 @@ seqid_stat(PG_FUNCTION_ARGS)
 {
 	DatabaseState *database = seqid_database_state();
 	int64		comb = (int64) pg_atomic_read_u64(&database->comb_tick);
-	int64		left_ms = snowflake_max_ms(layout) + layout->epoch_unix_ms - wall_clock_read_ms();
 	int64		floor_ms;
 	int			shard = seqid_find_server_shard();
 	bool		trusted = has_privs_of_role(GetUserId(), COMPAT_READ_ALL_SETTINGS);
@@ -125,7 +150,7 @@ seqid_stat(PG_FUNCTION_ARGS)
 	values[3] = TimestampTzGetDatum(pg_time_of_unix_us(comb_tick_us(comb)));
 	nulls[3] = (comb == 0);
 	values[4] = Int64GetDatum((int64) pg_atomic_read_u64(&database->marks_written));
-	values[5] = Float8GetDatum(left_ms / MS_PER_YEAR);
+	values[5] = Float8GetDatum(years_left());
 	values[6] = Int64GetDatum((int64) seqid_timeline());
 	nulls[6] = (seqid_timeline() == 0);
 	values[7] = Int32GetDatum(shard);

@@ -71,7 +71,7 @@ cmp_ok(issue('comb_uuid()'), 'gt', $comb, 'back 5 s: combs go on');
 
 # The limit is exact: a lower one refuses what a higher one allows.
 $session->query("SET seqid.max_clock_regression = '1s'");
-fails_like('snowflake_nextval(5)', qr/^55000: clock is \d{4} ms behind the next id of shard 5$/,
+fails_like('snowflake_nextval(5)', qr/^55000: clock is \d{4} ms behind the next snowflake id of shard 5$/,
 	'back 5 s: refused with a limit of 1 s');
 $session->query('SET seqid.max_clock_regression = 0');
 fails_like('snowflake_nextval(5)', qr/^55000: /, 'back 5 s: refused with a limit of 0');
@@ -88,7 +88,7 @@ $clock->set('-1h');
 for my $call ('snowflake_nextval(5)', 'snowflake_nextvals(5, 3)',
 	'snowflake_nextblock(5, 1)', 'snowflake_nextblock(5, 4096)')
 {
-	fails_like($call, qr/^55000: clock is 3[56]\d{5} ms behind the next id of shard 5$/,
+	fails_like($call, qr/^55000: clock is 3[56]\d{5} ms behind the next snowflake id of shard 5$/,
 		"back 1 h: $call is refused");
 }
 is(issue('snowflake_currval()'), $last, 'back 1 h: currval is as before');

@@ -21,6 +21,8 @@
 
 typedef struct SnowflakeLayout
 {
+	const char *name;			/* what its functions begin with */
+	int			number;			/* its place in snowflake_layouts */
 	int64		epoch_unix_ms;	/* millisecond 0, counted from 1970 */
 	int			time_bits;
 	int			shard_bits;
@@ -29,23 +31,43 @@ typedef struct SnowflakeLayout
 } SnowflakeLayout;
 
 /* 64 bits, milliseconds since 2023-01-01 00:00:00 UTC. */
-#define SNOWFLAKE_64_SHARD_BITS	10
+#define SNOWFLAKE_64_SHARDS	(1 << 10)
 static const SnowflakeLayout snowflake_64 = {
+	.name = "snowflake",
+	.number = 0,
 	.epoch_unix_ms = INT64CONST(1672531200000),
 	.time_bits = 41,
-	.shard_bits = SNOWFLAKE_64_SHARD_BITS,
+	.shard_bits = 10,
 	.sequence_bits = 12,
 	.first_word = 0
 };
 
+/* The same in 53 bits, which a double precision number holds exactly. */
+#define SNOWFLAKE_53_SHARDS	(1 << 5)
+static const SnowflakeLayout snowflake_53 = {
+	.name = "snowflake53",
+	.number = 1,
+	.epoch_unix_ms = INT64CONST(1672531200000),
+	.time_bits = 41,
+	.shard_bits = 5,
+	.sequence_bits = 7,
+	.first_word = SNOWFLAKE_64_SHARDS
+};
+
+/* For what is done for all of them. */
+#define SNOWFLAKE_LAYOUTS	2
+static const SnowflakeLayout *const snowflake_layouts[SNOWFLAKE_LAYOUTS] = {
+	&snowflake_64, &snowflake_53
+};
+
 /* The most shards that any layout has. */
-#define SNOWFLAKE_MAX_SHARDS	(1 << SNOWFLAKE_64_SHARD_BITS)
+#define SNOWFLAKE_MAX_SHARDS	SNOWFLAKE_64_SHARDS
 
 /*
  * The shards of all layouts, which have a word each: ticks of different layouts
  * must not meet in one.  The words of a layout begin at its first_word.
  */
-#define SNOWFLAKE_WORDS			(1 << SNOWFLAKE_64_SHARD_BITS)
+#define SNOWFLAKE_WORDS			(SNOWFLAKE_64_SHARDS + SNOWFLAKE_53_SHARDS)
 
 static inline int64
 snowflake_max_ms(const SnowflakeLayout *layout)

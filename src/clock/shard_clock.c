@@ -50,7 +50,7 @@ check_time_left(const SnowflakeLayout *layout, int64 ms)
 	if (ms > snowflake_max_ms(layout))
 		ereport(ERROR,
 				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-				 errmsg("time of snowflake ids is used up"),
+				 errmsg("time of %s ids is used up", layout->name),
 				 errdetail("The %d bits of time end at %s.",
 						   layout->time_bits,
 						   seqid_utc_text(layout->epoch_unix_ms + snowflake_max_ms(layout)))));
@@ -62,7 +62,7 @@ check_clock_in_range(const SnowflakeLayout *layout, int64 clock_ms)
 	if (clock_ms < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("clock is before the epoch of snowflake ids"),
+				 errmsg("clock is before the epoch of %s ids", layout->name),
 				 errdetail("The clock is %lld ms before %s.",
 						   (long long) -clock_ms,
 						   seqid_utc_text(layout->epoch_unix_ms)),
@@ -72,13 +72,13 @@ check_clock_in_range(const SnowflakeLayout *layout, int64 clock_ms)
 }
 
 static void
-check_regression(int shard, int64 ahead_ms)
+check_regression(const SnowflakeLayout *layout, int shard, int64 ahead_ms)
 {
 	if (ahead_ms > seqid_max_clock_regression_ms)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("clock is %lld ms behind the next id of shard %d",
-						(long long) ahead_ms, shard),
+				 errmsg("clock is %lld ms behind the next %s id of shard %d",
+						(long long) ahead_ms, layout->name, shard),
 				 errdetail("An id may be at most %.0f ms ahead of the clock.",
 						   seqid_max_clock_regression_ms),
 				 errhint("Correct the clock, wait until it has caught up, or raise \"seqid.max_clock_regression\".")));
@@ -105,7 +105,7 @@ wait_in_queue(const SnowflakeLayout *layout, ShardCounters *counters, int shard,
 		return;
 
 	pg_atomic_fetch_add_u64(&counters->clock_regressions, 1);
-	check_regression(shard, first_ms - seqid_layout_clock_ms(layout));
+	check_regression(layout, shard, first_ms - seqid_layout_clock_ms(layout));
 }
 
 int64
@@ -148,7 +148,7 @@ seqid_reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *wo
 			if (!behind)
 				pg_atomic_fetch_add_u64(&counters->clock_regressions, 1);
 			behind = true;
-			check_regression(shard, ahead_ms);
+			check_regression(layout, shard, ahead_ms);
 		}
 
 		/* After the check above: if the clock is right, it is to be told. */

@@ -11,7 +11,7 @@
 
 #include "bits/snowflake_layout.h"
 #include "fmgr.h"
-#include "keys/snowflake_shard.h"
+#include "keys/snowflake_sql.h"
 #include "server/guc.h"
 #include "server/pg_epoch.h"
 #include "server/wall_clock.h"
@@ -56,11 +56,11 @@ check_nobody_issues(const SnowflakeLayout *layout, int32 shard)
 static int64
 tick_of_last(const SnowflakeLayout *layout, int64 after, int32 shard)
 {
-	if (after < 0 || after > snowflake_max_id(layout) ||
-		snowflake_id_shard(layout, after) != shard)
+	if (snowflake_id_shard(layout, seqid_checked_id(layout, after)) != shard)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("id %lld is not one of shard %d", (long long) after, shard)));
+				 errmsg("%s id %lld is not one of shard %d",
+						layout->name, (long long) after, shard)));
 
 	return snowflake_first_tick(layout, snowflake_id_ms(layout, after)) +
 		snowflake_id_sequence(layout, after);
@@ -80,7 +80,7 @@ next_tick(const SnowflakeLayout *layout, Backfill *backfill, int64 ms)
 	if (snowflake_tick_ms(layout, tick) > snowflake_max_ms(layout))
 		ereport(ERROR,
 				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-				 errmsg("time of snowflake ids is used up")));
+				 errmsg("time of %s ids is used up", layout->name)));
 
 	backfill->last_tick = tick;
 	backfill->last_ms = ms;
@@ -99,34 +99,6 @@ begin_backfill(FunctionCallInfo fcinfo, int64 last_tick)
 	return backfill;
 }
 
-static Datum
-next_id_of_row(FunctionCallInfo fcinfo, const SnowflakeLayout *layout)
-{
-	WindowObject window = PG_WINDOW_OBJECT();
-	bool		no_time;
-	bool		no_shard;
-	bool		no_after;
-	Datum		created_at = WinGetFuncArgCurrent(window, 0, &no_time);
-	int32		shard = DatumGetInt32(WinGetFuncArgCurrent(window, 1, &no_shard));
-	Datum		after = WinGetFuncArgCurrent(window, 2, &no_after);
-	Backfill   *backfill = fcinfo->flinfo->fn_extra;
-
-	/* No row is looked at again, so none has to be kept. */
-	WinSetMarkPosition(window, WinGetCurrentPosition(window));
-
-	if (no_time || no_shard)
-		PG_RETURN_NULL();
-	check_nobody_issues(layout, shard);
-	if (backfill == NULL)
-		backfill = begin_backfill(fcinfo, no_after ? -1 :
-								  tick_of_last(layout, DatumGetInt64(after), shard));
-
-	PG_RETURN_INT64(snowflake_tick_id(layout,
-									  next_tick(layout, backfill,
-												created_ms(layout, DatumGetTimestampTz(created_at))),
-									  shard));
-}
-
 /*
  * snowflake_backfill(created_at timestamptz, shard int, after bigint) returns bigint
  *	  A window function: ids in the order of the rows, each of the row's
@@ -135,9 +107,33 @@ next_id_of_row(FunctionCallInfo fcinfo, const SnowflakeLayout *layout)
  *	  future, for rows that are not in the order of their times, for a shard out of
  *	  range and an after of another shard; 55000 for a shard that this server may issue.
  */
-PG_FUNCTION_INFO_V1(snowflake_backfill);
-Datum
-snowflake_backfill(PG_FUNCTION_ARGS)
+static Datum
+backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 {
-	return next_id_of_row(fcinfo, &snowflake_64);
+	WindowObject window = PG_WINDOW_OBJECT();
+	bool		no_time;
+	bool		no_shard;
+	bool		no_after;
+	Datum		created_at = WinGetFuncArgCurrent(window, 0, &no_time);
+	int32		shard = DatumGetInt32(WinGetFuncArgCurrent(window, 1, &no_shard));
+	Datum		after = WinGetFuncArgCurrent(window, 2, &no_after);
+	Backfill   *state = fcinfo->flinfo->fn_extra;
+
+	/* No row is looked at again, so none has to be kept. */
+	WinSetMarkPosition(window, WinGetCurrentPosition(window));
+
+	if (no_time || no_shard)
+		PG_RETURN_NULL();
+	check_nobody_issues(layout, shard);
+	if (state == NULL)
+		state = begin_backfill(fcinfo, no_after ? -1 :
+							   tick_of_last(layout, DatumGetInt64(after), shard));
+
+	PG_RETURN_INT64(snowflake_tick_id(layout,
+									  next_tick(layout, state,
+												created_ms(layout, DatumGetTimestampTz(created_at))),
+									  shard));
 }
+
+LAYOUT_PG_FUNCTION_INFO_V1(snowflake_backfill, backfill, snowflake_64);
+LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_backfill, backfill, snowflake_53);

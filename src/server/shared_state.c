@@ -25,7 +25,7 @@
  * without a restart, code that has another idea of its fields must not find
  * this one.  Change the number whenever SharedState changes.
  */
-#define SHARED_STATE_NAME "seqid shared state 6"
+#define SHARED_STATE_NAME "seqid shared state 7"
 
 SharedState *seqid_attached_state = NULL;
 DatabaseState *seqid_attached_database = NULL;
@@ -35,8 +35,9 @@ StaticAssertDecl(offsetof(SharedState, shard_ticks) % SHARED_STATE_LINE_SIZE == 
 				 "the shards' words must start on a cache line of their own");
 StaticAssertDecl(offsetof(SharedState, shard_ticks) == SHARED_STATE_LINE_SIZE,
 				 "what is not the shards' must fit a line");
-StaticAssertDecl(SNOWFLAKE_WORDS % SHARED_STATE_LINE_WORDS == 0,
-				 "the shards' words must fill whole lines");
+StaticAssertDecl(SNOWFLAKE_64_SHARDS % SHARED_STATE_LINE_WORDS == 0 &&
+				 SNOWFLAKE_53_SHARDS % SHARED_STATE_LINE_WORDS == 0,
+				 "the words of a layout's shards must fill whole lines");
 StaticAssertDecl(offsetof(SharedState, databases) % SHARED_STATE_LINE_SIZE == 0 &&
 				 sizeof(DatabaseState) % SHARED_STATE_LINE_SIZE == 0,
 				 "a database's COMBs must have a cache line of their own");

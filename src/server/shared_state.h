@@ -17,7 +17,6 @@
 #define SHARED_STATE_DATABASES	64
 #define SHARED_STATE_LINE_SIZE	64
 #define SHARED_STATE_LINE_WORDS (SHARED_STATE_LINE_SIZE / sizeof(pg_atomic_uint64))
-#define SHARED_STATE_LINES		(SNOWFLAKE_WORDS / SHARED_STATE_LINE_WORDS)
 
 /* Rare events of a shard, for statistics. */
 typedef struct ShardCounters
@@ -169,18 +168,20 @@ seqid_database_state(void)
 /*
  * The word of a layout's shard, which must be one.
  *
- * People number their shards 0, 1, 2, ...: the words of neighbours are placed
- * a line apart, so that shards 0 to 127 never write the same cache line, and
- * the array still is 8 kB instead of 64 kB.
+ * People number their shards 0, 1, 2, ...: a layout's words take an eighth as many
+ * lines as it has shards, and those of neighbours are placed a line apart.  So shards
+ * 0 to 127 of 1024 never write the same cache line, and the array still is 8 kB
+ * instead of 64 kB.  (The 32 shards of snowflake53 have four lines, but no more than
+ * 128,000 ids a second each: that keeps no line busy.)
  */
 static inline pg_atomic_uint64 *
 seqid_shard_tick(SharedState *state, const SnowflakeLayout *layout, int shard)
 {
-	uint32		number = (uint32) (layout->first_word + shard);
-	uint32		line = number % SHARED_STATE_LINES;
-	uint32		word = number / SHARED_STATE_LINES;
+	uint32		lines = (uint32) (snowflake_max_shard(layout) + 1) / SHARED_STATE_LINE_WORDS;
+	uint32		line = (uint32) shard % lines;
+	uint32		word = (uint32) shard / lines;
 
-	return &state->shard_ticks[line * SHARED_STATE_LINE_WORDS + word];
+	return &state->shard_ticks[layout->first_word + line * SHARED_STATE_LINE_WORDS + word];
 }
 
 static inline ShardCounters *
