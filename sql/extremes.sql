@@ -10,10 +10,11 @@ SELECT intern_create('extremes_dictionary');
 CREATE TABLE extremes (type regtype, value text);
 INSERT INTO extremes VALUES
 	('int', NULL), ('int', '-2147483648'), ('int', '-1'), ('int', '0'), ('int', '1'),
+	('int', '31'), ('int', '32'), ('int', '127'), ('int', '128'), ('int', '129'),
 	('int', '1023'), ('int', '1024'), ('int', '4096'), ('int', '4097'),
 	('int', '16777217'), ('int', '1073741825'), ('int', '2147483647'),
 	('bigint', NULL), ('bigint', '-9223372036854775808'), ('bigint', '-1'), ('bigint', '0'),
-	('bigint', '9223372036854775807'),
+	('bigint', '9007199254740991'), ('bigint', '9007199254740992'), ('bigint', '9223372036854775807'),
 	('timestamptz', NULL), ('timestamptz', '-infinity'), ('timestamptz', 'infinity'),
 	('timestamptz', '4714-11-24 00:00:00+00 BC'), ('timestamptz', '1969-12-31 23:59:59.999999+00'),
 	('timestamptz', '1970-01-01 00:00:00+00'), ('timestamptz', '2023-01-01 00:00:00+00'),
@@ -36,21 +37,22 @@ INSERT INTO extremes VALUES
 
 CREATE TABLE extreme_calls AS
 WITH RECURSIVE functions AS (
-	SELECT p.oid, p.proname, p.proargtypes::oid[] AS types, p.pronargs
+	SELECT p.oid, p.proname, p.proargtypes::oid[] AS types, p.pronargs, p.prokind
 	  FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
 	 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
 	   AND d.classid = 'pg_proc'::regclass
 	   AND p.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
 	   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'seqid')
 ), calls AS (
-	SELECT oid, proname, types, pronargs, 0 AS n, ''::text AS arguments FROM functions
+	SELECT oid, proname, types, pronargs, prokind, 0 AS n, ''::text AS arguments FROM functions
 	 UNION ALL
-	SELECT oid, proname, types, pronargs, n + 1,
+	SELECT oid, proname, types, pronargs, prokind, n + 1,
 	       concat_ws(', ', nullif(arguments, ''), format('%L::%s', value, type))
 	  FROM calls JOIN extremes ON type = types[n] AND n < pronargs
 )
 -- LIMIT, as the largest counts would take hours to fetch
-SELECT proname AS function, format('SELECT %I(%s) LIMIT 3', proname, arguments) AS call, NULL::text AS outcome
+SELECT proname AS function, format('SELECT %I(%s) %s LIMIT 3', proname, arguments,
+       CASE prokind WHEN 'w' THEN 'OVER ()' END) AS call, NULL::text AS outcome
   FROM calls WHERE n = pronargs;
 -- the other calls need it
 DELETE FROM extreme_calls WHERE function = 'intern_drop' AND call LIKE '%dictionary%';

@@ -14,18 +14,23 @@ EXPLAIN (VERBOSE, COSTS OFF) SELECT snowflake_nextval(7) FROM parallel_rows;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT comb_uuid() FROM parallel_rows;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT uuid_time_nextval() FROM parallel_rows;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT snowflake_nextblock(7, 2) FROM parallel_rows;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT snowflake53_nextval(n % 32) FROM parallel_rows;
 
 -- A sequence cannot be advanced by a worker, nor does it know the session's id.
 SELECT snowflake_nextval(7) > 0 AS issued;
 CREATE SEQUENCE parallel_seq;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT uuid_sequence_nextval('parallel_seq') FROM parallel_rows;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT snowflake_currval() FROM parallel_rows;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT snowflake53_currval() FROM parallel_rows;
 SELECT count(DISTINCT uuid_sequence_nextval('parallel_seq')) FROM parallel_rows;
 
 -- No id twice, by leader and workers together.  Materialized, so that the ids
 -- are those of one parallel scan.
 WITH drawn AS MATERIALIZED (SELECT snowflake_nextval(7) AS id FROM parallel_rows)
 SELECT count(*) AS ids, count(DISTINCT id) AS different, bool_and(snowflake_shard(id) = 7) AS own_shard
+  FROM drawn;
+WITH drawn AS MATERIALIZED (SELECT n % 32 AS shard, snowflake53_nextval(n % 32) AS id FROM parallel_rows)
+SELECT count(*) AS ids, count(DISTINCT id) AS different, bool_and(snowflake53_shard(id) = shard) AS own_shard
   FROM drawn;
 WITH drawn AS MATERIALIZED (SELECT comb_uuid() AS id FROM parallel_rows)
 SELECT count(*) AS ids, count(DISTINCT id) AS different, bool_and(comb_uuid_is_valid(id)) AS valid

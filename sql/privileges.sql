@@ -16,9 +16,11 @@ SELECT extowner::regrole FROM pg_extension WHERE extname = 'seqid';
 
 -- anybody may draw keys
 SET ROLE regress_seqid_user;
-SELECT snowflake_nextval(5) > 0 AS snowflake, comb_uuid_is_valid(comb_uuid()) AS comb,
+SELECT snowflake_nextval(5) > 0 AS snowflake, snowflake53_nextval(5) > 0 AS snowflake53, comb_uuid_is_valid(comb_uuid()) AS comb,
        length(uuid_time_nextval()::text) AS uuid;
--- but not with a sequence that is another's
+-- but not be a witness
+SELECT left(error_of('SELECT ' || f || '(0)'), 5) FROM unnest(ARRAY['snowflake_witness', 'snowflake53_witness']) f;
+-- nor draw from a sequence that is another's
 RESET ROLE;
 CREATE SEQUENCE privileges_seq;
 SET ROLE regress_seqid_user;
