@@ -215,6 +215,8 @@ seqid_read_slot(int number, int64 *listed_ms, int *pid)
 	if (unlikely(slots == NULL))
 		attach_slots();
 	slot = pg_atomic_read_u64(slot_of(number));
+	if (slot == 0)
+		return false;
 
 	/* What the process is doing must not be older than what the slot tells. */
 	pg_read_barrier();

@@ -1,0 +1,90 @@
+# Ids for rows that were there before: distinct, in the order of the rows, of their
+# time, and in a shard that nobody issues from.  Of both layouts.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use SeqidOutcome;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION seqid');
+
+sub answer
+{
+	return outcome($node, 'postgres', $_[0]);
+}
+
+like(full_outcome($node, 'postgres', 'SELECT snowflake_backfill(now()) OVER ()'),
+	qr/^55000: shard 31 is one that this server may issue/, 'a shard that may be issued is refused');
+
+$node->append_conf('postgresql.conf', "seqid.allowed_shards = '0-30, 32-1023'");
+$node->restart;
+is(answer('SELECT snowflake_nextval(31)'), '55000', 'and the other way round');
+
+# A million rows over some years, from before the epoch on, which do not come in
+# order; 10,000 of them at one time.  Inserted in another order than that of time.
+$node->safe_psql('postgres', q{
+	CREATE TABLE old AS
+	SELECT g AS id, CASE WHEN g BETWEEN 500000 AND 509999 THEN timestamptz '2024-02-29 12:00:00.123456'
+		ELSE timestamptz '2022-12-31 23:00Z' + (g::bigint * 7919 % 1000003)::float8 * interval '60.0017 s' END AS created_at
+	  FROM generate_series(1, 1000000) g;});
+
+my %most = (snowflake => 4096, snowflake53 => 128);
+for my $kind (sort keys %most)
+{
+	my $spill = 10000 / $most{$kind};
+
+	$node->safe_psql('postgres', qq{
+		CREATE TABLE new_$kind AS
+		SELECT id, created_at, ${kind}_backfill(created_at) OVER (ORDER BY created_at, id) AS new_id FROM old});
+	is(answer("SELECT count(DISTINCT new_id) FROM new_$kind"), 1000000, "$kind: a million distinct ids");
+	is(answer(qq{
+		SELECT count(*) FROM (SELECT new_id, lag(new_id) OVER (ORDER BY created_at, id) AS before FROM new_$kind) o
+		 WHERE new_id <= before}), 0, "$kind: in the order of the rows");
+	is(answer(qq{
+		SELECT bool_and(${kind}_shard(new_id) = 31 AND ${kind}_timestamp(new_id) < now()),
+		       count(*) FILTER (WHERE created_at >= '2023-01-01Z' AND ${kind}_timestamp(new_id) <> date_trunc('milliseconds', created_at)
+		                        AND NOT created_at BETWEEN '2024-02-29 12:00:00.123Z' AND '2024-02-29 12:00:01Z')
+		  FROM new_$kind}), 't|0', "$kind: of that shard, in the past, of the rows' own milliseconds");
+	is(answer(qq{
+		SELECT count(DISTINCT ${kind}_timestamp(new_id)), max(${kind}_timestamp(new_id)) < '2024-02-29 12:00:01Z'
+		  FROM new_$kind WHERE id BETWEEN 500000 AND 509999}),
+		int($spill + 0.999) . '|t', "$kind: what a millisecond does not hold goes to the next ones");
+	is(answer(qq{
+		SELECT count(*) > 50, max(${kind}_timestamp(new_id)) < '2023-01-01 00:00:01Z'
+		  FROM new_$kind WHERE created_at < '2023-01-01Z'}), 't|t', "$kind: before the epoch is its beginning");
+
+	# In parts, each above the one before, whose last millisecond is full.
+	$node->safe_psql('postgres', qq{
+		CREATE TABLE parts_$kind AS
+		SELECT ${kind}_backfill('2024-01-01Z') OVER () AS new_id FROM generate_series(1, 5000);
+		INSERT INTO parts_$kind
+		SELECT ${kind}_backfill('2024-01-01Z', after => (SELECT max(new_id) FROM parts_$kind)) OVER () FROM generate_series(1, 5000)});
+	is(answer("SELECT count(DISTINCT new_id) FROM parts_$kind"), 10000, "$kind: two parts have nothing in common");
+
+	is(answer("SELECT ${kind}_backfill(NULL) OVER () IS NULL, ${kind}_backfill(now(), NULL) OVER () IS NULL"), 't|t', "$kind: NULL");
+	is(answer("SELECT ${kind}_timestamp(${kind}_backfill('-infinity') OVER ()) = '2023-01-01Z'"), 't', "$kind: -infinity");
+	is(answer("SELECT ${kind}_backfill(created_at) OVER (ORDER BY created_at DESC) FROM old LIMIT 2"), '22023', "$kind: the wrong order");
+	is(answer("SELECT count(*) FROM (SELECT ${kind}_backfill(created_at) OVER (PARTITION BY id % 2 ORDER BY created_at) FROM old) o"),
+		'22023', "$kind: partitions");
+	is(answer("SELECT ${kind}_backfill(now() + '1 s') OVER ()"), '22023', "$kind: the future");
+	is(answer("SELECT ${kind}_backfill('infinity') OVER ()"), '22023', "$kind: infinity");
+	is(answer("SELECT ${kind}_backfill(now(), 30) OVER ()"), '55000', "$kind: a shard that may be issued");
+	is(answer("SELECT ${kind}_backfill(now(), -1) OVER ()"), '22023', "$kind: no shard");
+	is(answer("SELECT ${kind}_backfill(now(), after => ${kind}_make(now(), 30, 0)) OVER ()"), '22023', "$kind: after another shard's id");
+	is(answer("SELECT ${kind}_backfill(now(), after => -1) OVER ()"), '22003', "$kind: after what is no id");
+	is(answer("SELECT ${kind}_backfill(now())"), '42809', "$kind: without OVER");
+}
+is(answer("SELECT snowflake53_backfill(now(), 32) OVER ()"), '22023', 'snowflake53: no shard of its own');
+is(answer("SELECT snowflake53_backfill(now(), after => 9007199254740991) OVER ()"), '2200H', 'snowflake53: its time is over');
+
+$node->stop;
+done_testing;
