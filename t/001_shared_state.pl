@@ -48,13 +48,19 @@ sub test_sharing
 	is_deeply([ sort @combs ], \@combs, "$what: so is each comb");
 
 	# A session that did not see the same word would begin at its clock.
-	my $block = $first->query(
-		'SELECT max(snowflake_nextblock(6, 4096)) FROM generate_series(1, 50)');
-	cmp_ok($second->query('SELECT snowflake_nextval(6)'), '>', $block + 4095,
-		"$what: a session sees the blocks of another");
+	my %millisecond = (snowflake => 4096, snowflake53 => 128);
+	for my $kind (sort keys %millisecond)
+	{
+		my $ids = $millisecond{$kind};
+		my $block = $first->query(
+			"SELECT max(${kind}_nextblock(6, $ids)) FROM generate_series(1, 50)");
+
+		cmp_ok($second->query("SELECT ${kind}_nextval(6)"), '>', $block + $ids - 1,
+			"$what: a session sees the $kind blocks of another");
+		cmp_ok($node->safe_psql('postgres', "SELECT ${kind}_nextval(6)"),
+			'>', $block + $ids - 1, "$what: and a later one does");
+	}
 	$_->close for $first, $second;
-	cmp_ok($node->safe_psql('postgres', 'SELECT snowflake_nextval(6)'),
-		'>', $block + 4095, "$what: and a later one does");
 	return;
 }
 

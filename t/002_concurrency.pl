@@ -92,6 +92,11 @@ check_keys('snowflake of one shard',
 check_keys('snowflake of 8 shards',
 	'SELECT snowflake_nextval(n % 8) FROM generate_series(1, 500) n', $by_number, 0);
 check_keys('snowflakes by runs', 'SELECT snowflake_nextvals(7, 500)', $by_number, 1);
+check_keys('snowflake53 of one shard',
+	'SELECT snowflake53_nextval(5) FROM generate_series(1, 500)', $by_number, 1);
+check_keys('snowflake53 of 8 shards',
+	'SELECT snowflake53_nextval(n % 8) FROM generate_series(1, 500) n', $by_number, 0);
+check_keys('snowflake53s by runs', 'SELECT snowflake53_nextvals(7, 500)', $by_number, 1);
 check_keys('comb', 'SELECT comb_uuid() FROM generate_series(1, 500)', $by_text, 1);
 check_keys('combs by runs', 'SELECT comb_uuids(500)', $by_text, 1);
 check_keys('uuid_time', 'SELECT uuid_time_nextval() FROM generate_series(1, 500)', $by_text, 0);
@@ -126,6 +131,11 @@ is( $node->safe_psql(
 		"SELECT snowflake_timestamp(snowflake_nextval(s)) <= clock_timestamp() FROM unnest(ARRAY[5, 7, 9]) s"),
 	"t\nt\nt",
 	'shards do not run ahead of the clock');
+is( $node->safe_psql(
+		'postgres',
+		"SELECT snowflake53_timestamp(snowflake53_nextval(s)) <= clock_timestamp() FROM unnest(ARRAY[5, 7]) s"),
+	"t\nt",
+	'nor do those of snowflake53');
 
 # Signals cut naps short, and any session can send them: NOTIFY does.  They must
 # not let a shard run ahead of the clock.  With a limit of 0, that is an error.

@@ -83,6 +83,7 @@ like(issue('snowflake_nextval(5)'), qr/^\d+$/, 'back 5 s: allowed again');
 # Back by more than the limit: refused by every function, and nothing is lost.
 #
 $last = issue('snowflake_nextval(5)');
+my $last53 = issue('snowflake53_nextval(5)');
 $comb = issue('comb_uuid()');
 $clock->set('-1h');
 for my $call ('snowflake_nextval(5)', 'snowflake_nextvals(5, 3)',
@@ -91,12 +92,19 @@ for my $call ('snowflake_nextval(5)', 'snowflake_nextvals(5, 3)',
 	fails_like($call, qr/^55000: clock is 3[56]\d{5} ms behind the next snowflake id of shard 5$/,
 		"back 1 h: $call is refused");
 }
+for my $call ('snowflake53_nextval(5)', 'snowflake53_nextvals(5, 3)', 'snowflake53_nextblock(5, 128)')
+{
+	fails_like($call, qr/^55000: clock is 3[56]\d{5} ms behind the next snowflake53 id of shard 5$/,
+		"back 1 h: $call is refused");
+}
+is(issue('snowflake53_currval()'), $last53, 'back 1 h: currval of snowflake53 is as before');
 is(issue('snowflake_currval()'), $last, 'back 1 h: currval is as before');
 cmp_ok(issue('comb_uuid()'), 'gt', $comb, 'back 1 h: combs go on');
 fails_like("comb_uuid_validate('" . issue('comb_uuid()') . "')", qr/^22023: .* from the future$/,
 	'back 1 h: and are from the future');
 $session->query("SET seqid.max_clock_regression = '2h'");
 is(issue('snowflake_nextval(5)'), $last + 1, 'back 1 h: the next id if the limit is raised');
+is(issue('snowflake53_nextval(5)'), $last53 + 1, 'back 1 h: the next snowflake53, too');
 $session->query('RESET seqid.max_clock_regression');
 
 $clock->set('+0s');
@@ -148,13 +156,21 @@ like(issue('comb_uuid()'), qr/^[0-9a-f-]{36}$/, 'before 2023: combs go on');
 # Ids go on to the very last, and not further.
 $clock->set('2092-09-06 15:47:35');
 $session->query("SET seqid.max_clock_regression = '1d'");
-is( $session->query(
-		'SELECT snowflake_parts(max(first) + 4095), count(*) FROM
-		 (SELECT snowflake_nextblock(31, 4096) AS first FROM generate_series(1, 552)) d'),
-	'("2092-09-06 15:47:35.551+00",31,4095)|552',
-	'the last second: ids go on to the last of all');
-fails_like('snowflake_nextval(31)', qr/^2200H: time of snowflake ids is used up$/,
-	'the last second: and then end');
+my %millisecond = (snowflake => 4096, snowflake53 => 128);
+for my $kind (sort keys %millisecond)
+{
+	my $ids = $millisecond{$kind};
+	my $last_sequence = $ids - 1;
+
+	is( $session->query(
+			"SELECT ${kind}_parts(max(first) + $last_sequence), count(*) FROM
+			 (SELECT ${kind}_nextblock(31, $ids) AS first FROM generate_series(1, 552)) d"),
+		"(\"2092-09-06 15:47:35.551+00\",31,$last_sequence)|552",
+		"the last second: $kind ids go on to the last of all");
+	fails_like("${kind}_nextval(31)", qr/^2200H: time of $kind ids is used up$/,
+		'the last second: and then end');
+}
+is(issue('snowflake53_currval()'), '9007199254740991', 'the last second: of snowflake53, it is the largest safe integer');
 like(issue('snowflake_nextval(33)'), qr/^\d+$/, 'the last second: other shards go on');
 $session->query('RESET seqid.max_clock_regression');
 $clock->set('@2092-09-06 15:47:36');

@@ -31,7 +31,9 @@ $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 
 for my $call (
 	'snowflake_nextval(5)', 'snowflake_nextval()',
-	'snowflake_nextvals(5, 3)', 'snowflake_nextblock(5, 10)')
+	'snowflake_nextvals(5, 3)', 'snowflake_nextblock(5, 10)',
+	'snowflake53_nextval(5)', 'snowflake53_nextval()',
+	'snowflake53_nextvals(5, 3)', 'snowflake53_nextblock(5, 10)')
 {
 	is(full_outcome($standby, 'postgres', "SELECT $call"),
 		'25006: cannot issue snowflake ids during recovery', "standby: $call is refused");

@@ -66,9 +66,11 @@ for my $round (1 .. 3)
 {
 	set_clock_right();
 	my $last = value('snowflake_nextval(5)');
+	my $last53 = value('snowflake53_nextval(5)');
 	my $comb = value('comb_uuid()');
 
 	crash();
+	cmp_ok(value('snowflake53_nextval(5)'), '>', $last53, "crash $round: snowflake53 ids go on");
 	cmp_ok(value('snowflake_nextval(5)'), '>', $last, "crash $round: ids go on");
 	cmp_ok(value('comb_uuid()'), 'gt', $comb, "crash $round: so do combs");
 }
@@ -101,6 +103,7 @@ sub end_round
 my @calls = (
 	'SELECT snowflake_nextval(5) FROM generate_series(1, 50)',
 	'SELECT snowflake_nextvals(5, 500)',
+	'SELECT snowflake53_nextval(n % 4) FROM generate_series(1, 50) n',
 	'SELECT comb_uuid() FROM generate_series(1, 50)',
 	'SELECT snowflake_nextval(n % 4), comb_uuid() FROM generate_series(1, 50) n');
 for my $round (1 .. 6)

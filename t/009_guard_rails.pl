@@ -189,6 +189,12 @@ is(full_outcome($node, 'postgres', 'SELECT snowflake_nextblock(5, 3)'),
 	'55000: shard 5 is not one that this server may issue', 'allowed: by every function');
 is(full_outcome($node, 'postgres', 'SET seqid.shards = 5; SELECT snowflake_nextval()'),
 	'55000: shard 5 is not one that this server may issue', 'allowed: also the configured shard');
+for my $call ('snowflake53_nextval(5)', 'snowflake53_nextvals(5, 3)', 'snowflake53_nextblock(5, 3)')
+{
+	is(full_outcome($node, 'postgres', "SELECT $call"),
+		'55000: shard 5 is not one that this server may issue', "allowed: by $call, too");
+}
+like(full_outcome($node, 'postgres', 'SELECT snowflake53_nextval(16)'), qr/^\d+$/, 'allowed: of both layouts');
 like(full_outcome($node, 'postgres', "SELECT snowflake_make('2024-01-01', 5, 0)"), qr/^\d+$/, 'allowed: codecs do not care');
 
 # Before the library is loaded a session can set what it likes: that is no way
@@ -240,6 +246,9 @@ is(full_outcome($node, 'postgres', 'SELECT last_id, last_time = snowflake_timest
 	"$id|t|0|0", 'statistics: the last id of a shard');
 full_outcome($node, 'postgres', 'SELECT count(*) FROM snowflake_nextvals(700, 20000)');
 cmp_ok(full_outcome($node, 'postgres', 'SELECT waits FROM seqid_stat_shards WHERE shard = 700'), '>', 0, 'statistics: waits are counted');
+full_outcome($node, 'postgres', 'SELECT count(*) FROM snowflake53_nextvals(30, 1000)');
+is(full_outcome($node, 'postgres', 'SELECT layout, snowflake53_shard(last_id), last_time = snowflake53_timestamp(last_id), waits > 0 FROM seqid_stat_shards WHERE shard = 30'),
+	'snowflake53|30|t|t', 'statistics: tell the layout');
 $clock->set('-5s');
 full_outcome($node, 'postgres', 'SELECT snowflake_nextval(700)');
 is(full_outcome($node, 'postgres', 'SELECT ahead_ms BETWEEN 1 AND 5000, clock_regressions FROM seqid_stat_shards WHERE shard = 700'),

@@ -72,6 +72,13 @@ is($session->query('SELECT snowflake_shard(snowflake_nextval(16))'), '16', 'a sh
 $session->query("SET seqid.shards = '40, 41'");
 is($session->query('SELECT snowflake_shard(snowflake_nextval()), shard, shard_source FROM seqid_stat()'),
 	'41|41|session', 'set by a session: the second of its list');
+
+# The second layout has 32 shards, and shares the list.
+is($session->query('SELECT snowflake53_shard(snowflake53_nextval(16))'), '16', 'snowflake53: a shard that is passed is issued');
+$session->query("SET seqid.shards = '32, 31'");
+is($session->query('SELECT snowflake53_shard(snowflake53_nextval())'), '31', 'snowflake53: the second of the list');
+$session->query("SET seqid.shards = '31, 32'");
+is($session->full_outcome('SELECT snowflake53_nextval()'), '22023: shard 32 is out of range', 'snowflake53: a shard that it has not is refused');
 $session->query('RESET seqid.shards');
 is($session->query('SELECT snowflake_shard(snowflake_nextval())'), '17', 'reset: as before');
 $session->close;

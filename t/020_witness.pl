@@ -39,16 +39,24 @@ cmp_ok(outcome($node{late}, 'postgres', "$shard; SELECT snowflake_nextval()"), '
 cmp_ok(outcome($node{late}, 'postgres', 'SELECT comb_uuid()'), 'gt', $comb, 'witness: COMBs are greater');
 is(outcome($node{late}, 'postgres', 'SELECT snowflake_timestamp(snowflake_nextval(4)) <= clock_timestamp()'),
 	't', 'witness: another shard is where the clock is');
+is(outcome($node{late}, 'postgres', 'SELECT snowflake53_timestamp(snowflake53_nextval(3)) <= clock_timestamp()'),
+	't', 'witness: so is the shard of the other layout');
+my $id53 = outcome($node{early}, 'postgres', 'SELECT snowflake53_nextval(30)');
+cmp_ok(outcome($node{late}, 'postgres', "$shard; SELECT snowflake53_nextval()"), '<', $id53, 'without: a snowflake53 of the late one is lower');
+is(outcome($node{late}, 'postgres', "$shard; SELECT snowflake53_witness($id53)"), $id53, 'witness: returns the snowflake53');
+cmp_ok(outcome($node{late}, 'postgres', "$shard; SELECT snowflake53_nextval()"), '>', $id53, 'witness: snowflake53s are greater');
 
 # The mark tells the next life of the server; nothing was drawn since.
 $id = outcome($node{early}, 'postgres', 'SELECT snowflake_nextval(900)');
 $comb = outcome($node{early}, 'postgres', 'SELECT comb_uuid()');
-outcome($node{late}, 'postgres', "$shard; SELECT snowflake_witness($id), comb_uuid_witness('$comb')");
+$id53 = outcome($node{early}, 'postgres', 'SELECT snowflake53_nextval(30)');
+outcome($node{late}, 'postgres', "$shard; SELECT snowflake_witness($id), comb_uuid_witness('$comb'), snowflake53_witness($id53)");
 $node{late}->kill9;
 $clock{late}->set('-1s');
 $clock{late}->start($node{late});
 cmp_ok(outcome($node{late}, 'postgres', "$shard; SELECT snowflake_nextval()"), '>', $id, 'a crash: ids are greater');
 cmp_ok(outcome($node{late}, 'postgres', 'SELECT comb_uuid()'), 'gt', $comb, 'a crash: COMBs are greater');
+cmp_ok(outcome($node{late}, 'postgres', "$shard; SELECT snowflake53_nextval()"), '>', $id53, 'a crash: snowflake53s are greater');
 $clock{late}->set('+0s');
 
 # What was before changes nothing.
