@@ -55,7 +55,8 @@ REGRESS = install snowflake snowflake_codec snowflake53 snowflake53_codec \
 	horizon relocation fragmentation
 REGRESS_OPTS = --temp-instance=./tmp_check
 
-ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileges
+ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileges \
+	horizon_order horizon_held
 ISOLATION_OPTS = --temp-instance=./tmp_check_iso --load-extension=seqid
 
 TAP_TESTS = 1

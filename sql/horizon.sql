@@ -234,8 +234,7 @@ BEGIN
 	ASSERT check_held(drawn) = (true, true, true)::record;
 END
 $$;
--- A transaction that failed but is not over yet has drawn, too: nobody in it can
--- look.  Its end releases it.
+-- One that has failed is over.
 BEGIN;
 SELECT comb_uuid_timestamp(comb_uuid()) AS drawn \gset
 SELECT 1/0;
