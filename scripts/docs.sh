@@ -66,9 +66,9 @@ run_page()
 list_objects()
 {
 	sql -At -d shop -c "CREATE EXTENSION IF NOT EXISTS seqid" -c "LOAD 'seqid'" -c "
-		SELECT format('%s(%s)', proname, replace(replace(replace(
+		SELECT format('%s(%s)', proname, regexp_replace(replace(replace(replace(
 		           regexp_replace(pg_get_function_arguments(p.oid), '(, )?\\mOUT .*', ''),
-		           'timestamp with time zone', 'timestamptz'), 'integer', 'int'), 'IN ', ''))
+		           'timestamp with time zone', 'timestamptz'), 'integer', 'int'), 'IN ', ''), '::\\w+', '', 'g'))
 		  FROM pg_proc p
 		  JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 		  JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
