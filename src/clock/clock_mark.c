@@ -296,8 +296,14 @@ raise_mark(Relation rel, Buffer buffer, int64 wanted_ms, int64 unwritten_ms)
 	/* Invariant 2: the floor first, then the nonce of this life. */
 	if (mark.nonce != nonce)
 	{
+		uint64		unknown = 0;
+
 		check_common_floor(rel, &mark);
 		seqid_atomic_raise(&database->floor_ms, mark.written ? mark.ms : unwritten_ms);
+
+		/* A later floor, of a mark that was repaired, is above keys of this life. */
+		pg_atomic_compare_exchange_u64(&database->first_ms, &unknown,
+									   pg_atomic_read_u64(&database->floor_ms) + 1);
 	}
 
 	/* Invariant 3: and no lower than any mark of this life. */

@@ -143,10 +143,16 @@ slot_compose(uint64 ms, LocalTransactionId lxid)
 	return ms << SLOT_LXID_BITS | (uint16) lxid;
 }
 
+/*
+ * Who was listed before anybody raised the time in this life of the server is in the
+ * slot with one that means nothing.  But keys of this life are above those
+ * of the earlier ones, so that the horizon does not go back.
+ */
 static inline int64
 slot_ms(uint64 slot)
 {
-	return (int64) (slot >> SLOT_LXID_BITS);
+	return Max((int64) (slot >> SLOT_LXID_BITS),
+			   (int64) pg_atomic_read_u64(&seqid_database_state()->first_ms));
 }
 
 /* Invariant 3. */
@@ -298,8 +304,14 @@ take_locks_of_listed(void)
 	slot = pg_atomic_read_u64(own_slot);
 	if (slot_names(slot, compat_lxid(MyProc)))
 	{
+		/*
+		 * No earlier than was told, which after a crash only this knows: a
+		 * slot may be, and keys of an open transaction are not.
+		 */
+		uint64		told_ms = pg_atomic_read_u64(&seqid_database_state()->told_ms);
+
 		take_prepared_lock(0);
-		take_prepared_lock(slot_ms(slot));
+		take_prepared_lock(Max(slot_ms(slot), (int64) told_ms));
 	}
 }
 

@@ -25,7 +25,7 @@
  * without a restart, code that has another idea of its fields must not find
  * this one.  Change the number whenever SharedState changes.
  */
-#define SHARED_STATE_NAME "seqid shared state 7"
+#define SHARED_STATE_NAME "seqid shared state 8"
 
 SharedState *seqid_attached_state = NULL;
 DatabaseState *seqid_attached_database = NULL;
@@ -53,7 +53,9 @@ init_database_state(DatabaseState *database)
 	pg_atomic_init_u64(&database->highest_mark_ms, 0);
 	pg_atomic_init_u64(&database->marks_written, 0);
 	pg_atomic_init_u64(&database->durable_file, 0);
-	pg_atomic_init_u64(&database->raised_ms, 1);
+	/* In the range of all keys, so that readers can compare with it. */
+	pg_atomic_init_u64(&database->raised_ms, (uint64) snowflake_64.epoch_unix_ms);
+	pg_atomic_init_u64(&database->first_ms, 0);
 	pg_atomic_init_u64(&database->told_ms, 0);
 	pg_atomic_init_u32(&database->database, InvalidOid);
 }

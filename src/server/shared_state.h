@@ -65,6 +65,12 @@ typedef struct DatabaseState
 	 */
 	pg_atomic_uint64 raised_ms;
 
+	/*
+	 * No key of this life tells an earlier time, 0 for not known yet.  Lock-free;
+	 * set once, before the first key of the life is handed out.
+	 */
+	pg_atomic_uint64 first_ms;
+
 	/* The last settled horizon, 0 for none.  Lock-free; only ever increases. */
 	pg_atomic_uint64 told_ms;
 
@@ -74,7 +80,7 @@ typedef struct DatabaseState
 	 * stays, so that who has found his place may keep its address.
 	 */
 	pg_atomic_uint32 database;
-	char		padding[SHARED_STATE_LINE_SIZE - 6 * sizeof(uint64) - sizeof(uint32)];
+	char		padding[SHARED_STATE_LINE_SIZE - 7 * sizeof(uint64) - sizeof(uint32)];
 } DatabaseState;
 
 typedef struct SharedState
