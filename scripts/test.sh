@@ -12,19 +12,24 @@ set -euo pipefail
 
 usage='usage: scripts/test.sh [SUITE...]
 
-  SUITE  regress, isolation or tap; all by default'
+  SUITE  regress, isolation, tap or stops; all by default.  stops is of a library
+         that tests can hold up between two accesses to shared memory, see
+         src/server/test_stop.h'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 
 suites=("$@")
-[ ${#suites[@]} -gt 0 ] || suites=(regress isolation tap)
+[ ${#suites[@]} -gt 0 ] || suites=(regress isolation tap stops)
 for suite in "${suites[@]}"; do
 	case $suite in
-		regress | isolation | tap) ;;
+		regress | isolation | tap | stops) ;;
 		*) wrong_usage ;;
 	esac
 done
+# The library with the stops comes after the one that the others are to test.
+mapfile -t suites < <(printf '%s\n' "${suites[@]}" | sed '/^stops$/d'
+	printf '%s\n' "${suites[@]}" | sed -n '/^stops$/p' | uniq)
 
 make_work_directory
 
@@ -76,15 +81,34 @@ build()
 	fi
 }
 
+# The library that users install has no place where a test can stop it.
+check_without_stops()
+{
+	local symbols
+
+	symbols=$(nm -D "$work/source/seqid.so")
+	if [[ $symbols != *seqid_horizon* || $symbols == *pg_advisory* ]]; then
+		say "seqid.so takes advisory locks, as it does for tests only"
+		failed=$((failed + 1))
+		return 1
+	fi
+	passed=$((passed + 1))
+}
+
 # Suites are chosen by emptying the lists of the others.
 run_suite()
 {
 	local suite=$1 log=$work/$1.log status=0 only
 
+	if [ "$suite" = stops ]; then
+		build gcc "$gcc_warnings -DSEQID_TEST_STOPS" || return 0
+	fi
+
 	case $suite in
 		regress) only=(ISOLATION= TAP_TESTS=) ;;
 		isolation) only=(REGRESS= TAP_TESTS=) ;;
 		tap) only=(REGRESS= ISOLATION=) ;;
+		stops) only=(REGRESS= ISOLATION=horizon_stops PROVE_TESTS="t/stops/*.pl") ;;
 	esac
 
 	say "running $suite tests"
@@ -98,6 +122,9 @@ run_suite()
 				'^(test .* \.\.\. FAILED|not ok [0-9])' ;;
 		tap)
 			count_results "$log" '^ok [0-9]' '^not ok [0-9]' ;;
+		stops)
+			count_results "$log" '^(test .* \.\.\. ok|ok [0-9])' \
+				'^(test .* \.\.\. FAILED|not ok [0-9])' ;;
 	esac
 
 	if [ $status != 0 ]; then
@@ -111,11 +138,12 @@ run_suite()
 	fi
 }
 
-if build clang "$clang_warnings" && build gcc "$gcc_warnings"; then
+if build clang "$clang_warnings" && build gcc "$gcc_warnings" &&
+	check_without_stops; then
 	for suite in "${suites[@]}"; do
 		run_suite "$suite"
 	done
 fi
 
 echo "$passed passed, $failed failed"
-[ $failed = 0 ] && [ $passed -gt 2 ]
+[ $failed = 0 ] && [ $passed -gt 3 ]
