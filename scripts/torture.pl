@@ -12,6 +12,9 @@
 # With asynchronous standbys, ids are drawn from the shard in effect, of which each
 # timeline has another one; and so none is given twice by any two servers, be WAL
 # lost in a promotion, or the old primary alive after it.
+#
+# Beside those who draw, others write an outbox and poll it by the settled horizon:
+# see TortureOutbox.pm.
 
 use strict;
 use warnings;
@@ -24,9 +27,10 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 
 use FindBin;
-use lib "$FindBin::RealBin/../t";
+use lib "$FindBin::RealBin/../t", $FindBin::RealBin;
 use SeqidClock;
 use SeqidSession;
+use TortureOutbox;
 
 my $minutes = $ENV{TORTURE_MINUTES} // 1;
 my $seed = $ENV{TORTURE_SEED} // 1;
@@ -63,18 +67,22 @@ my @statements = (
 	"SELECT first + i FROM (SELECT snowflake_nextblock($shard, 50) AS first OFFSET 0) b, generate_series(0, 49) i",
 	'SELECT comb_uuid() FROM generate_series(1, 100)',
 	$in_transactions);
-my @children;
+my (@children, @readers);
+my ($primary, $standby, %clock);
 
 # Where clients connect to, read by them whenever they have come to an end or lost
-# their server: the primary, and maybe one that was overtaken by its promotion.
+# their server: the primary, its standby if there is one, and maybe one that was
+# overtaken by its promotion.
 sub publish
 {
-	my ($node, $overtaken) = @_;
+	my ($overtaken) = @_;
+	my %published = (primary => $primary);
 
+	$published{standby} = $standby if $standby != $primary;
+	$published{overtaken} = $overtaken if $overtaken;
 	open my $file, '>', "$directory/servers.new" or die $!;
-	print $file join(' ', $node->host, $node->port, 'primary'), "\n";
-	print $file join(' ', $overtaken->host, $overtaken->port, 'overtaken'), "\n"
-	  if $overtaken;
+	print $file join(' ', $published{$_}->host, $published{$_}->port, $_), "\n"
+	  for sort keys %published;
 	close $file;
 	rename "$directory/servers.new", "$directory/servers" or die $!;
 	return;
@@ -90,7 +98,7 @@ sub run_client
 	append_to_file("$directory/$number.sql", "$statement;\n" x 200);
 	until (-e "$directory/stop")
 	{
-		my @servers = split /\n/, slurp_file("$directory/servers");
+		my @servers = grep { !/standby/ } split /\n/, slurp_file("$directory/servers");
 		my ($host, $port, $role) = split ' ', $servers[ rand @servers ];
 		my $started = time;
 
@@ -109,28 +117,47 @@ sub run_client
 	return;
 }
 
+# Runs something in a process of its own.
+sub start_process
+{
+	my ($run) = @_;
+	my $pid = fork;
+
+	die "fork: $!" unless defined $pid;
+	if ($pid == 0)
+	{
+		eval { $run->(); 1 } or append_to_file("$directory/died", $@);
+		POSIX::_exit(0);
+	}
+	return $pid;
+}
+
 sub start_clients
 {
 	my @clients = map { my $database = $_; map { [ $database, $_ ] } @statements } @databases;
 
 	for my $number (0 .. $#clients)
 	{
-		my $pid = fork;
-		die "fork: $!" unless defined $pid;
-		if ($pid == 0)
-		{
-			eval { run_client($number, @{ $clients[$number] }) };
-			POSIX::_exit(0);
-		}
-		push @children, $pid;
+		push @children, start_process(sub { run_client($number, @{ $clients[$number] }) });
 	}
+	return;
+}
+
+my $outbox = TortureOutbox->new(
+	directory => $directory, levels => \@levels, seed => $seed, anew => $asynchronous);
+
+sub start_outbox
+{
+	$outbox->create($primary);
+	push @children, map { start_process($_) } $outbox->writers;
+	push @readers, map { start_process($_) } $outbox->readers;
 	return;
 }
 
 # Should the run break off, clients must not go on without it.
 END
 {
-	kill 9, @children if @children;
+	kill 9, @children, @readers if @children || @readers;
 }
 
 #
@@ -141,7 +168,8 @@ restart_after_crash = on
 log_statement = none
 wal_retrieve_retry_interval = '200ms'
 wal_receiver_status_interval = 1
-max_connections = 30
+max_connections = 40
+max_prepared_transactions = 40
 checkpoint_timeout = 30s
 ";
 $common_conf .= $asynchronous
@@ -150,7 +178,6 @@ $common_conf .= $asynchronous
 
 # What tells in pg_stat_replication that the standby is there, as it should be.
 my $attached = $asynchronous ? "state = 'streaming'" : "sync_state = 'sync'";
-my ($primary, $standby, %clock);
 my $generation = 0;
 
 sub start
@@ -246,7 +273,7 @@ sub split_brain
 	my ($overtaken) = @_;
 	my $drawn = drawn_from_overtaken();
 
-	publish($primary, $overtaken);
+	publish($overtaken);
 	for my $moment (1 .. 1 + int rand 3)
 	{
 		my $node = rand() < 0.5 ? $primary : $overtaken;
@@ -270,7 +297,7 @@ sub split_brain
 		sleep 0.1;
 	}
 	drawn_from_overtaken() > $drawn or die 'nobody draws from a server that was overtaken';
-	publish($primary);
+	publish();
 	return;
 }
 
@@ -336,10 +363,11 @@ my %inject = (
 			kill 9, $sender if $sender;
 			$standby->promote;
 			$primary = $standby;
-			publish($primary);
+			publish();
 		}
 		remove($old->data_dir);
 		make_standby();
+		publish();
 	});
 
 # How often each comes, of 23; of 32 with asynchronous standbys.
@@ -361,9 +389,10 @@ $primary->append_conf('postgresql.conf', $common_conf);
 make_standby();
 $primary->stop;
 start($primary);
-publish($primary);
+publish();
 settle();
 start_clients();
+start_outbox();
 
 my $end = time + 60 * $minutes;
 while (time < $end)
@@ -378,6 +407,15 @@ while (time < $end)
 
 append_to_file("$directory/stop", '');
 waitpid $_, 0 for splice @children;
+# No key tells a time beyond that, so readers come to all of them.
+$outbox->end_all_prepared;
+$clock{ $primary->name }->set('+1min');
+append_to_file("$directory/stop.readers", '');
+waitpid $_, 0 for splice @readers;
+my $read = $outbox->verdict($primary);
+my ($horizons, $went_back) = $outbox->horizons;
+ok(!-e "$directory/died", 'clients, writers and readers went on to the end');
+diag(slurp_file("$directory/died")) if -e "$directory/died";
 $standby->stop('immediate');
 $primary->stop('immediate');
 
@@ -403,6 +441,20 @@ if ($asynchronous)
 	cmp_ok($overtaken, '>', 10000, 'keys were given by servers that were overtaken');
 	note("torture: $overtaken ids from old primaries, after the promotion");
 }
+
+# Rows of the outbox.
+cmp_ok($read->{rows}, '>', 50 * $minutes, 'rows were written');
+cmp_ok($horizons, '>', 50 * $minutes, 'readers polled');
+is($went_back, 0, 'the horizon never went back');
+for my $reader ('primary', 'replica')
+{
+	is($read->{missed}{$reader}, 0, "no row was missed on the $reader");
+	is($read->{'out of order'}{$reader}, 0, "all rows came in order, and once, on the $reader");
+	is($read->{lost}{$reader}, 0, "no row was lost after it was seen on the $reader");
+}
+# Else nobody could have missed any.
+cmp_ok($read->{missed}{max}, '>', 0, 'rows are missed by max(id)') if $minutes >= 2;
+
 my $refused = `cat $directory/*.errors | grep -c 'ERROR:  clock is'`;
 chomp $refused;
 
@@ -411,6 +463,10 @@ note("torture: seed $seed, $minutes minutes, "
 	  . ($asynchronous ? 'asynchronous standbys, ' . ($fixed_shard ? 'one shard' : '16 shards') : 'synchronous standbys'));
 note("torture: $faults{$_} $_") for sort keys %faults;
 note("torture: $refused calls refused as the clock was behind");
+note("torture: $horizons horizons, $went_back went back; "
+	  . "$read->{'lost below on'}{primary} rows of levels below on were lost after they were seen on the primary");
+note("torture: $read->{rows} rows in the outbox; missed by horizon $read->{missed}{primary} on the primary, "
+	  . "$read->{missed}{replica} on the replica; missed by max(id) $read->{missed}{max}");
 note("torture: $keys ids, $kills kills, $faults{'clock steps'} clock steps, $faults{promotions} promotions, $twice duplicates");
 
 done_testing();
