@@ -5,6 +5,7 @@
 #        docs.pl compare PAGE OUTPUT     what psql printed, with what the page says
 #        docs.pl listed PAGE OBJECTS     whether the page has each line of OBJECTS
 #        docs.pl links PAGE...           whether links between files lead somewhere
+#        docs.pl code PAGE LANGUAGE      the page's blocks in that language, for outbox.sh
 #
 # PG_MAJOR is the server's version.  Prints a line 'ok ...', 'not ok ...' or 'not run ...' for each block, object or
 # link, the difference where there is one, and 'only headings ...' where not all is
@@ -280,6 +281,18 @@ sub links
 	return;
 }
 
-my %commands = (script => \&script, compare => \&compare, listed => \&listed, links => \&links);
+sub code
+{
+	my ($page, $language) = @_;
+
+	for my $block (grep { $_->{language} eq $language } fenced_blocks($page))
+	{
+		print "$_\n" for @{ $block->{text} };
+	}
+	return;
+}
+
+my %commands = (script => \&script, compare => \&compare, listed => \&listed, links => \&links,
+	code => \&code);
 my $command = $commands{ shift // '' } or die "usage: see the top of docs.pl\n";
 $command->(@ARGV);
