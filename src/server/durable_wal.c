@@ -69,7 +69,7 @@ static void
 note_cancel(void *cancelled)
 {
 	*(bool *) cancelled = true;
-	errdetail("The clock mark might not have been replicated to the standby, so no key is issued.");
+	errdetail("The clock mark might not have been replicated to the standby, so no key is issued, and no horizon told.");
 }
 
 /* Whether a warning of the wait will be made, and so seen by note_cancel(). */
