@@ -19,7 +19,7 @@ case ${1:-} in
 	-*) wrong_usage ;;
 esac
 calls=("$@")
-[ ${#calls[@]} -gt 0 ] || calls=("snowflake_nextval(g & 1023)" "comb_uuid()" "uuid_time_nextval()"
+[ ${#calls[@]} -gt 0 ] || calls=("snowflake_nextval(g & 1023)" "snowflake53_nextval(g & 31)" "comb_uuid()" "uuid_time_nextval()"
 	"uuid_sequence_nextval('s')" "scatter_nextval('s')" "nextval('s')" "gen_random_uuid()")
 
 make_work_directory
@@ -48,7 +48,7 @@ base_shard=$(per_call "int4abs(g & 1023)")
 printf '%-32s %s\n' "call" "instructions"
 for call in "${calls[@]}"; do
 	case $call in
-		*'g & 1023'*) less=$base_shard ;;
+		*'g & '*) less=$base_shard ;;
 		*) less=$base ;;
 	esac
 	printf '%-32s %d\n' "$call" $(($(per_call "$call") - less))

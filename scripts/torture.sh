@@ -8,8 +8,8 @@
 # the server is restarted, its clock is set, its synchronous standby is killed,
 # stalls, or is promoted and a new one made. The seed is printed; with the same
 # seed the same faults come in the same order. At the end prints how many keys
-# were given, which faults were injected, and how many keys were given twice in
-# a database; the exit status is 0 if none was. Without --minutes it takes 10.
+# were given, which faults were injected, and how many keys of each kind were given
+# twice in a database; the exit status is 0 if none was. Without --minutes it takes 10.
 #
 # With --asynchronous the standby is not synchronous, promotions lose WAL, and the
 # old primary goes on issuing keys for a while. Then snowflake ids are drawn from the
