@@ -301,7 +301,10 @@ raise_mark(Relation rel, Buffer buffer, int64 wanted_ms, int64 unwritten_ms)
 		check_common_floor(rel, &mark);
 		seqid_atomic_raise(&database->floor_ms, mark.written ? mark.ms : unwritten_ms);
 
-		/* A later floor, of a mark that was repaired, is above keys of this life. */
+		/*
+		 * A later floor, of a mark that was repaired, is above keys of this
+		 * life.
+		 */
 		pg_atomic_compare_exchange_u64(&database->first_ms, &unknown,
 									   pg_atomic_read_u64(&database->floor_ms) + 1);
 	}

@@ -34,8 +34,8 @@
  *	  that, as the raised time only ever increases.
  *
  * 6. A transaction that is prepared leaves its process.  Before, it takes a lock of
- *	  its own kind, whose tag carries the time of the slot: the server writes that
- *	  with the prepared transaction, restores it after a crash or a promotion,
+ *	  its own kind, whose tag carries the time of the slot, or what readers were told if
+ *	  that is later: the server writes that with the prepared transaction, restores it after a crash or a promotion,
  *	  and releases it when it has made the transaction visible.  Who looks at slots
  *	  first and at locks second finds one or the other.
  */

@@ -66,8 +66,8 @@ typedef struct DatabaseState
 	pg_atomic_uint64 raised_ms;
 
 	/*
-	 * No key of this life tells an earlier time, 0 for not known yet.  Lock-free;
-	 * set once, before the first key of the life is handed out.
+	 * No key of this life tells an earlier time, 0 for not known yet.
+	 * Lock-free; set once, before the first key of the life is handed out.
 	 */
 	pg_atomic_uint64 first_ms;
 
