@@ -57,7 +57,8 @@ sub wait_for_replay
 {
 	my ($lsn, $what) = @_;
 
-	ok($standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'"), "$what: the LSN is replayed");
+	ok(defined $lsn && $standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'"),
+		"$what: the LSN is replayed");
 	return;
 }
 
