@@ -271,6 +271,15 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_timestamp(uuid) IS
 'time of a COMB, to the microsecond';
 
+-- A name of its own: under the same one, a literal or a parameter without a type
+-- would be a text, and pg_partman, which looks functions up by name, finds either.
+CREATE FUNCTION comb_uuid_timestamp_text(id text)
+RETURNS timestamptz
+AS 'MODULE_PATHNAME', 'comb_uuid_timestamp_text'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION comb_uuid_timestamp_text(text) IS
+'time of a COMB that is given as text, to the microsecond';
+
 CREATE FUNCTION comb_uuid_first(created_at timestamptz)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_first'

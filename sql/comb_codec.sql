@@ -36,6 +36,17 @@ SELECT count(*) AS tried,
                  + (random() * 3000)::int * interval '1 us' AS t
           FROM generate_series(1, 20000)) tried;
 
+-- the same from text, in any way that a uuid may be written
+SELECT comb_uuid_timestamp_text(id) FROM unnest(ARRAY['017f22e2-79b0-7020-8000-000000000000',
+	'{017F22E279B070208000000000000000}']) id;
+SELECT count(*) AS tried, count(*) FILTER (WHERE comb_uuid_timestamp_text(id::text) = comb_uuid_timestamp(id)) AS same
+  FROM (SELECT comb_uuid_at('2024-03-01 10:30:15.5'::timestamptz + i * interval '7 us') AS id
+          FROM generate_series(1, 1000) i) v;
+SELECT id, error_of(format('SELECT comb_uuid_timestamp_text(%L)', id))
+  FROM unnest(ARRAY['017f22e2-79b0-4cc3-98c4-dc0c0c07398f', '017f22e2', '']) id;
+-- an untyped literal is still a uuid to the other one
+SELECT comb_uuid_timestamp('017f22e2-79b0-7020-8000-000000000000');
+
 -- what is a COMB
 SELECT id, comb_uuid_is_valid(id)
   FROM unnest(ARRAY['017f22e2-79b0-7cc3-98c4-dc0c0c07398f',
@@ -97,7 +108,7 @@ SELECT count(*) AS tried, count(*) FILTER (WHERE by_id = by_key) AS same_place
                row_number() OVER (ORDER BY key) AS by_key FROM keyed) v;
 
 -- NULL
-SELECT comb_uuid_timestamp(NULL) IS NULL AS ts, comb_uuid_first(NULL) IS NULL AS first,
+SELECT comb_uuid_timestamp(NULL) IS NULL AS ts, comb_uuid_timestamp_text(NULL) IS NULL AS text, comb_uuid_first(NULL) IS NULL AS first,
        comb_uuid_last(NULL) IS NULL AS last, comb_uuid_is_valid(NULL) IS NULL AS is_valid,
        comb_uuid_validate(NULL) IS NULL AS validate,
        comb_uuid_to_mssql(NULL) IS NULL AS to_mssql, comb_uuid_from_mssql(NULL) IS NULL AS from_mssql;

@@ -11,6 +11,7 @@
 #include "fmgr.h"
 #include "keys/comb_check.h"
 #include "server/pg_epoch.h"
+#include "utils/builtins.h"
 #include "utils/timestamp.h"
 
 /*
@@ -21,6 +22,12 @@ static const uint8 source_to_mssql[UUID_LEN] = {
 	10, 11, 12, 13, 14, 15, 8, 9, 7, 6, 5, 4, 3, 2, 1, 0
 };
 
+static TimestampTz
+comb_time(const pg_uuid_t *id)
+{
+	return pg_time_of_unix_us(comb_tick_us(comb_tick(seqid_checked_comb(id))));
+}
+
 /*
  * comb_uuid_timestamp(id uuid) returns timestamptz
  *	  Its time, to the microsecond.  22023 if it is not a COMB.
@@ -29,9 +36,21 @@ PG_FUNCTION_INFO_V1(comb_uuid_timestamp);
 Datum
 comb_uuid_timestamp(PG_FUNCTION_ARGS)
 {
-	UuidHalves	halves = seqid_checked_comb(PG_GETARG_UUID_P(0));
+	PG_RETURN_TIMESTAMPTZ(comb_time(PG_GETARG_UUID_P(0)));
+}
 
-	PG_RETURN_TIMESTAMPTZ(pg_time_of_unix_us(comb_tick_us(comb_tick(halves))));
+/*
+ * comb_uuid_timestamp_text(id text) returns timestamptz
+ *	  The same of a COMB that is written as text, for programs that have keys as
+ *	  text only.  22P02 if it is no UUID.
+ */
+PG_FUNCTION_INFO_V1(comb_uuid_timestamp_text);
+Datum
+comb_uuid_timestamp_text(PG_FUNCTION_ARGS)
+{
+	char	   *written = text_to_cstring(PG_GETARG_TEXT_PP(0));
+
+	PG_RETURN_TIMESTAMPTZ(comb_time(DatumGetUUIDP(DirectFunctionCall1(uuid_in, CStringGetDatum(written)))));
 }
 
 /*
