@@ -52,7 +52,7 @@ PGFILEDESC = "seqid - primary keys"
 REGRESS = install snowflake snowflake_codec snowflake53 snowflake53_codec \
 	comb comb_codec sequential_uuid \
 	scatter intern tenant_key bitpack jump_hash textcodec shard_registry extremes privileges parallel \
-	horizon relocation fragmentation partitioning
+	horizon relocation fragmentation partitioning migration
 REGRESS_OPTS = --temp-instance=./tmp_check
 
 ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileges \
