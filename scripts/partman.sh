@@ -208,6 +208,10 @@ check_functions()
 	check "20 days of silence: to its day" t "
 		SELECT tableoid::regclass::text = 'visits_p' || snowflake_first(date_trunc('day', now())) FROM visits WHERE page = 'after silence'"
 
+	sql -c "UPDATE partman.part_config SET ignore_default_data = false"
+	check "ignore_default_data = false: not of COMBs" P0001 "SELECT partman.run_maintenance('public.letters')"
+	check "ignore_default_data = false: of ids" '' "SELECT partman.run_maintenance('public.visits')"
+
 	sql -c "CREATE TABLE letters_plain (LIKE letters)" -c "CREATE TABLE visits_plain (LIKE visits)"
 	check_undo letters "of COMBs"
 	check_undo visits "of ids"

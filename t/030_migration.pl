@@ -125,6 +125,8 @@ sub run_guarded
 	my $locked = footprints($session, 'locked');
 	my @faults;
 
+	$session->{stops_clients} = 1 if grep { $at_begin->{$_} } keys %$locked;
+
 	for my $id (sort { $locked->{$a}{name} cmp $locked->{$b}{name} } grep { $at_begin->{$_} } keys %$locked)
 	{
 		my $table = $locked->{$id};
@@ -154,8 +156,8 @@ sub run_watched
 	return $errors eq '' ? '' : SeqidOutcome::error_in($errors);
 }
 
-# Runs the block once: the error, if there is one; faults and the time that
-# transactions which held locks took are gathered in $seen.
+# Runs the block once: the error, if there is one; faults, and how long transactions
+# took that held locks which stop clients, are gathered in $seen.
 sub run_block
 {
 	my ($session, $block, $seen) = @_;
@@ -164,8 +166,12 @@ sub run_block
 	for my $statement (SeqidPage::statements($block->{sql}))
 	{
 		my ($outcome, @faults);
-		my $begin = sub { ($began, $at_begin) = (time, footprints($session, 'all')) };
-		my $commit = sub { push @{ $seen->{held} }, time - $began };
+		my $begin = sub {
+			$session->{stops_clients} = 0;
+			$at_begin = footprints($session, 'all');
+			$began = time;
+		};
+		my $commit = sub { push @{ $seen->{held} }, time - $began if $session->{stops_clients} };
 
 		if ($statement =~ /\bCONCURRENTLY\b|^DO .*\bCOMMIT\b/s)
 		{
@@ -232,7 +238,7 @@ sub run_steps
 		wait_for_clients($clients) if $clients;
 	}
 	is(join("\n", @{ $seen{faults} }), '', "$what: nothing is read or rewritten under a lock that stops clients");
-	note(sprintf '%s: the longest transaction of a step took %.0f ms; %d times a step was run again',
+	note(sprintf '%s: the longest transaction that stopped clients took %.0f ms, with the wait for its locks; %d times a step was run again',
 		$what, 1000 * max(@{ $seen{held} }), $seen{again});
 	$session->close;
 	return;
@@ -418,6 +424,22 @@ SCRIPT
 	is(value('SELECT count(*) FROM pages p LEFT JOIN documents d ON d.id = document_id WHERE d.id IS NULL'), '0',
 		'random UUIDs, rewritten: every page has its document');
 	is(value("INSERT INTO documents (id) VALUES (gen_random_uuid())"), '23514', 'random UUIDs, rewritten: no more of them');
+}
+
+#
+# From the core's uuidv7()
+#
+
+SKIP:
+{
+	skip 'uuidv7() comes with 18', 3 if value("SELECT count(*) FROM pg_proc WHERE proname = 'uuidv7'") eq '0';
+	my ($change) = SeqidPage::blocks('migration.md', "From pg_uuidv7 and the core's uuidv7");
+
+	is(value($change->{sql}), 't|t', 'uuidv7: old ones are COMBs, and new ones greater');
+	is(value("SELECT count(*) FILTER (WHERE comb_uuid_timestamp(id) BETWEEN before - interval '1 us' AND after + interval '1 us') >= 990
+			FROM (SELECT clock_timestamp() AS before, uuidv7() AS id, clock_timestamp() AS after FROM generate_series(1, 1000)) v"),
+		't', 'uuidv7: they tell their microsecond');
+	is(value("SELECT bool_and(id < comb_uuid_first(clock_timestamp() + interval '1 ms')) FROM letters"), 't', 'uuidv7: and are in ranges');
 }
 
 $node->stop;
