@@ -79,7 +79,7 @@ INSERT INTO migration_sales SELECT bits_pack('{41,12,10}', ARRAY[(snowflake_firs
   FROM generate_series(0, 4095) counter;
 SET seqid.shards = 5;
 BEGIN;
-LOCK TABLE migration_sales IN SHARE ROW EXCLUSIVE MODE;
+LOCK TABLE migration_sales IN ACCESS EXCLUSIVE MODE;
 ALTER TABLE migration_sales ALTER id SET DEFAULT snowflake_nextval();
 SELECT snowflake_witness(max(id)) > 0 AS seen FROM migration_sales;
 COMMIT;
@@ -109,3 +109,25 @@ SELECT count(*) AS tried, count(DISTINCT moved) AS different, bool_and((moved > 
                        LATERAL (SELECT date_trunc('milliseconds', t) AS made) w,
                        LATERAL (SELECT bits_pack('{41,5,5,12}', ARRAY[(extract(epoch FROM made) * 1000)::bigint - 1288834974657,
                                                                       machine / 32, machine % 32, sequence]) AS id) x) y) z;
+
+-- what becomes of what names a column that is dropped
+CREATE TABLE migration_dropped (id int PRIMARY KEY, old int, name text);
+CREATE FUNCTION outcome_of_drop(before text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE before;
+	ALTER TABLE migration_dropped DROP COLUMN old;
+	RAISE EXCEPTION USING MESSAGE = 'goes silently', ERRCODE = 'P0009';
+EXCEPTION WHEN OTHERS THEN
+	RETURN CASE SQLSTATE WHEN 'P0009' THEN SQLERRM ELSE SQLSTATE END;
+END
+$$;
+SELECT what, outcome_of_drop(statement)
+  FROM (VALUES ('view', 'CREATE VIEW migration_view AS SELECT old FROM migration_dropped'),
+               ('policy', 'CREATE POLICY p ON migration_dropped USING (old > 0)'),
+               ('condition of a trigger', 'CREATE TRIGGER t BEFORE UPDATE ON migration_dropped FOR EACH ROW WHEN (NEW.old > 0)
+                                           EXECUTE FUNCTION suppress_redundant_updates_trigger()'),
+               ('index', 'CREATE INDEX ON migration_dropped (name, old)'),
+               ('constraint', 'ALTER TABLE migration_dropped ADD CHECK (old > id)'),
+               ('privilege', 'GRANT SELECT (old) ON migration_dropped TO PUBLIC')) v(what, statement);
+DROP FUNCTION outcome_of_drop;
+DROP TABLE migration_dropped;
