@@ -49,7 +49,7 @@ EXTENSION = seqid
 DATA = seqid--1.0.sql
 PGFILEDESC = "seqid - primary keys"
 
-REGRESS = install snowflake snowflake_codec snowflake53 snowflake53_codec \
+REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_codec \
 	comb comb_codec sequential_uuid \
 	scatter intern tenant_key bitpack jump_hash textcodec shard_registry extremes privileges parallel \
 	horizon relocation fragmentation partitioning migration

@@ -1,10 +1,6 @@
 --
 -- Consistent hashing to shards
 --
--- published vectors: a bigint goes in as it is
-SELECT jump_hash(1, 1) AS "0", jump_hash(42, 57) AS "43", jump_hash(3735883980, 1) AS "0",
-       jump_hash(3735883980, 666) AS "361", jump_hash(256, 1024) AS "520";
-
 -- Growing from n to n + 1 buckets moves about 1 / (n + 1) of the keys, and all
 -- of them to the new bucket.
 SELECT n, count(*) FILTER (WHERE a <> b AND b <> n) AS moved_elsewhere,

@@ -4,18 +4,6 @@
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 
--- published vectors
-SELECT id, p.* FROM unnest(ARRAY[154173452582932603, 136169504773242881,
-                                 9223372036854775807, 0]) id,
-       LATERAL snowflake_parts(id) p;
-SELECT snowflake_make('2024-03-01 10:30:15.500', 5, 123) AS march,
-       snowflake_make('2024-01-11 18:08:59.845', 1, 1) AS january,
-       snowflake_make('2092-09-06 15:47:35.551', 1023, 4095) AS the_last,
-       snowflake_make('2023-01-01', 0, 0) AS the_first;
-SELECT snowflake_timestamp(154173452582932603) AS created_at,
-       snowflake_shard(154173452582932603) AS shard,
-       snowflake_sequence(154173452582932603) AS sequence;
-
 -- each bit belongs to one part
 SELECT bit, p.*
   FROM unnest(ARRAY[0, 11, 12, 21, 22, 62]) bit,
