@@ -1,0 +1,55 @@
+// drizzle.mjs: Drizzle. mode: 'bigint', never 'number'.
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { and, asc, eq, gt, gte, lt, sql } from 'drizzle-orm';
+import { bigint, pgTable, text } from 'drizzle-orm/pg-core';
+import pg from 'pg';
+import { check, same, end, OLD, MARCH_1, MARCH_2 } from './check.mjs';
+import { firstId } from './snowflake.mjs';
+
+const pool = new pg.Pool();                 // PGHOST, PGDATABASE and so on say where
+const db = drizzle(pool);
+
+const orders = pgTable('orders', {
+  id: bigint('id', { mode: 'bigint' }).primaryKey().default(sql`snowflake_nextval(5)`),
+  item: text('item').notNull(),
+});
+// what drizzle-kit makes of it
+await db.execute(sql`CREATE TABLE "orders" (
+  "id" bigint PRIMARY KEY DEFAULT snowflake_nextval(5) NOT NULL, "item" text NOT NULL)`);
+
+const [order] = await db.insert(orders).values({ item: 'apples' }).returning();
+const many = await db.insert(orders)
+  .values([{ item: 'pears' }, { item: 'plums' }, { item: 'figs' }]).returning();
+const [found] = await db.select().from(orders).where(eq(orders.id, order.id));
+const page = await db.select().from(orders)
+  .where(gt(orders.id, order.id)).orderBy(asc(orders.id)).limit(2);
+
+same('an id is a BigInt', typeof order.id, 'bigint');
+same('many ids come back', many.map((row) => row.item).join(), 'pears,plums,figs');
+same('found by its key', found.item, 'apples');
+same('the page after it', page.map((row) => row.item).join(), 'pears,plums');
+
+await db.insert(orders).values({ id: BigInt(OLD), item: 'an old one' });
+const range = await db.select().from(orders)
+  .where(and(gte(orders.id, firstId(MARCH_1)), lt(orders.id, firstId(MARCH_2))));
+same('found by a range of time, whole', range.map((row) => String(row.id)).join(), OLD);
+
+// JSON
+let thrown;
+try { JSON.stringify(range[0]); } catch (error) { thrown = error; }
+check('JSON.stringify refuses a BigInt', thrown instanceof TypeError, thrown);
+same('a replacer writes strings', JSON.stringify(range[0], (key, value) => typeof value === 'bigint' ? String(value) : value),
+  `{"id":"${OLD}","item":"an old one"}`);
+
+// done wrong
+const rounded = pgTable('orders', { id: bigint('id', { mode: 'number' }).primaryKey(), item: text('item') });
+const [lost] = await db.select().from(rounded).where(eq(rounded.item, 'an old one'));
+check('mode: \'number\' loses digits', typeof lost.id === 'number' && String(lost.id) !== OLD, lost.id);
+const updated = await db.update(rounded).set({ item: 'changed' }).where(eq(rounded.id, lost.id)).returning();
+same('and what is written back finds no row', updated.length, 0);
+await db.insert(orders).values({ id: BigInt(OLD) - 1n, item: 'its neighbour' });
+const [neighbour] = await db.select().from(rounded).where(eq(rounded.item, 'its neighbour'));
+same('and neighbours become one', neighbour.id, lost.id);
+
+await pool.end();
+end();
