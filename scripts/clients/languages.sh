@@ -79,3 +79,23 @@ node_run()
 {
 	as_client node "$1.mjs"
 }
+
+#
+# Python: Debian's own, which has Debian's modules.  (A program must not bear the
+# name of the module that it imports.)
+#
+
+python_packages()
+{
+	echo python3-psycopg2 python3-asyncpg python3-sqlalchemy python3-django
+}
+
+python_prepare()
+{
+	:
+}
+
+python_run()
+{
+	as_client /usr/bin/python3 "${1}_client.py"
+}

@@ -1,0 +1,75 @@
+"""SQLAlchemy: BigInteger, and a server_default that it reads back with RETURNING."""
+from sqlalchemy import BigInteger, Column, Integer, Text, create_engine, select, text
+from sqlalchemy.exc import DataError
+from sqlalchemy.orm import Session, declarative_base
+
+from check import MARCH_1, MARCH_2, OLD, check, end, fails, same
+from snowflake import first_id
+
+engine = create_engine("postgresql+psycopg2://")     # PGHOST, PGDATABASE and so on say where
+Base = declarative_base()
+
+
+class Order(Base):
+    __tablename__ = "orders"
+    id = Column(BigInteger, primary_key=True, server_default=text("snowflake_nextval(5)"))
+    item = Column(Text, nullable=False)
+
+
+Base.metadata.create_all(engine)
+
+with Session(engine) as session:
+    order = Order(item="apples")
+    many = [Order(item="pears"), Order(item="plums"), Order(item="figs")]
+    session.add(order)
+    session.flush()
+    session.add_all(many)
+    session.commit()
+
+    found = session.get(Order, order.id)
+    page = session.scalars(
+        select(Order).where(Order.id > order.id).order_by(Order.id).limit(2)).all()
+
+    check("an id is an int, and large", isinstance(order.id, int) and order.id > 2**53, order.id)
+    same("many ids come back, in order", sorted(o.id for o in many), [o.id for o in many])
+    same("found by its key", found.item, "apples")
+    same("the page after it", [o.item for o in page], ["pears", "plums"])
+
+    session.add(Order(id=OLD, item="an old one"))
+    session.commit()
+    session.expire_all()
+    range_ = session.scalars(
+        select(Order).where(Order.id >= first_id(MARCH_1), Order.id < first_id(MARCH_2))).all()
+    same("found by a range of time, whole", [o.id for o in range_], [OLD])
+
+with engine.connect() as connection:
+    default = connection.scalar(text(
+        "SELECT column_default FROM information_schema.columns"
+        " WHERE table_name = 'orders' AND column_name = 'id'"))
+    same("the default is the server's", default, "snowflake_nextval(5)")
+    same("and there is no sequence",
+         connection.scalar(text("SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relname <> 'seqid_clock_mark'")), 0)
+
+
+# done wrong
+class Narrow(Base):
+    __tablename__ = "narrow"
+    id = Column(Integer, primary_key=True, server_default=text("snowflake_nextval(5)"))
+
+
+class Serial(Base):
+    __tablename__ = "serials"
+    id = Column(BigInteger, primary_key=True)
+
+
+Base.metadata.create_all(engine)
+with Session(engine) as session:
+    session.add(Narrow())
+    fails("Integer is too narrow", DataError, session.commit)
+with Session(engine) as session:
+    serial = Serial()
+    session.add(serial)
+    session.commit()
+    same("without a default it is a sequence, BIGSERIAL", serial.id, 1)
+
+end()
