@@ -69,7 +69,7 @@ start_for_clients()
 new_database()
 {
 	sql -c "DROP DATABASE IF EXISTS shop WITH (FORCE)" -c "CREATE DATABASE shop OWNER regress_client"
-	sql -d shop -c "CREATE EXTENSION seqid"
+	sql -d shop -c "CREATE EXTENSION seqid" -c "ALTER DATABASE shop SET seqid.shards = 5"
 }
 
 # as_client COMMAND...: in the language's directory, with the server in its

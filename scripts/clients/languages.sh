@@ -99,3 +99,22 @@ python_run()
 {
 	as_client /usr/bin/python3 "${1}_client.py"
 }
+
+#
+# Ruby: Debian's own, too
+#
+
+ruby_packages()
+{
+	echo ruby ruby-activerecord ruby-pg
+}
+
+ruby_prepare()
+{
+	:
+}
+
+ruby_run()
+{
+	as_client /usr/bin/ruby "$1.rb"
+}
