@@ -68,16 +68,18 @@ start_for_clients()
 
 new_database()
 {
-	sql -c "DROP DATABASE IF EXISTS shop WITH (FORCE)" -c "CREATE DATABASE shop OWNER regress_client"
+	pgoptions='-c client_min_messages=warning' \
+		sql -c "DROP DATABASE IF EXISTS shop WITH (FORCE)" -c "CREATE DATABASE shop OWNER regress_client"
 	sql -d shop -c "CREATE EXTENSION seqid" -c "ALTER DATABASE shop SET seqid.shards = 5"
 }
 
 # as_client COMMAND...: in the language's directory, with the server in its
-# environment.
+# environment, for at most $limit seconds.
+limit=120
 as_client()
 {
 	(cd "$place" && as_user env HOME="$work" PGHOST=127.0.0.1 PGPORT="$port" PGUSER=regress_client \
-		PGPASSWORD=client PGDATABASE=shop PATH="$bin:$PATH" timeout 120 "$@")
+		PGPASSWORD=client PGDATABASE=shop PATH="$bin:$PATH" timeout "$limit" "$@")
 }
 
 # run_client LANGUAGE/PROGRAM: its lines become ours. One that ends early, with
@@ -103,7 +105,7 @@ run_client()
 # prepare LANGUAGE: what its programs need, and what has to be compiled.
 prepare()
 {
-	local place=$work/source/clients/$1
+	local place=$work/source/clients/$1 limit=900
 
 	if ! ("${1}_prepare") >"$work/prepare.log" 2>&1 </dev/null; then
 		report 'not ok' "$1" "is ready to run"

@@ -20,7 +20,7 @@ psql_prepare()
 
 psql_run()
 {
-	as_client sh "$1.sh"
+	as_client psql -X -q -f "$1.sql"
 }
 
 c_packages()
@@ -117,4 +117,72 @@ ruby_prepare()
 ruby_run()
 {
 	as_client /usr/bin/ruby "$1.rb"
+}
+
+#
+# Java.  Hibernate 3.6 is older than the modules of Java that it reaches into.
+#
+
+java_packages()
+{
+	echo default-jdk-headless libpostgresql-jdbc-java libhibernate3-java libjavassist-java
+}
+
+java_class_path=$(printf ':/usr/share/java/%s.jar' postgresql hibernate-core hibernate-commons-annotations \
+	geronimo-jpa_2.0_spec geronimo-jta-1.2-spec javassist antlr dom4j commons-collections3 slf4j-api slf4j-nop)
+
+java_prepare()
+{
+	as_client /usr/lib/jvm/default-java/bin/javac -Xlint -cp ".$java_class_path" $(cd "$place" && echo *.java)
+}
+
+java_run()
+{
+	as_client /usr/lib/jvm/default-java/bin/java --add-opens java.base/java.lang=ALL-UNNAMED \
+		-cp ".$java_class_path" "${1^}"
+}
+
+#
+# Go: Debian's packages are sources, below /usr/share/gocode.
+#
+
+go_packages()
+{
+	echo golang-go golang-github-lib-pq-dev golang-github-jackc-pgx-v4-dev
+}
+
+go_prepare()
+{
+	local program
+
+	for program in pq pgx; do
+		as_client env GO111MODULE=off GOPATH="$work/go:/usr/share/gocode" GOCACHE="$work/go-cache" \
+			/usr/bin/go build -o "$program" "$program.go" check.go snowflake.go || return 1
+	done
+}
+
+go_run()
+{
+	as_client "./$1"
+}
+
+#
+# Rust: Debian's crates, and nothing from the network.
+#
+
+rust_packages()
+{
+	echo cargo rustc librust-tokio-postgres-dev
+}
+
+rust_prepare()
+{
+	as_client env CARGO_HOME="$work/cargo" CARGO_PROFILE_DEV_DEBUG=0 RUSTC=/usr/bin/rustc /usr/bin/cargo build --offline \
+		--config 'source.crates-io.replace-with="debian"' \
+		--config 'source.debian.directory="/usr/share/cargo/registry"'
+}
+
+rust_run()
+{
+	as_client "target/debug/$1"
 }
