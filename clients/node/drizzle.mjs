@@ -1,10 +1,11 @@
 // drizzle.mjs: Drizzle. mode: 'bigint', never 'number'.
+import { check, same, end, OLD, MARCH_1, MARCH_2 } from './check.mjs';
+import { firstId } from './snowflake.mjs';
+
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { and, asc, eq, gt, gte, lt, sql } from 'drizzle-orm';
 import { bigint, pgTable, text } from 'drizzle-orm/pg-core';
 import pg from 'pg';
-import { check, same, end, OLD, MARCH_1, MARCH_2 } from './check.mjs';
-import { firstId } from './snowflake.mjs';
 
 const pool = new pg.Pool();                 // PGHOST, PGDATABASE and so on say where
 const db = drizzle(pool);

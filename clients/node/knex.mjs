@@ -1,7 +1,8 @@
 // knex.mjs: Knex. Ids are strings, as the driver's are.
-import knex from 'knex';
 import { check, same, end, OLD, MARCH_1, MARCH_2 } from './check.mjs';
 import { firstId } from './snowflake.mjs';
+
+import knex from 'knex';
 
 const db = knex({ client: 'pg', connection: {} });   // PGHOST, PGDATABASE and so on say where
 

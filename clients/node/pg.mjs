@@ -1,7 +1,8 @@
 // pg.mjs: node-postgres. A bigint arrives as a string, which is whole.
-import pg from 'pg';
 import { check, same, end, vectors, vectorTime, OLD, MARCH_1, MARCH_2 } from './check.mjs';
 import { parts, firstId, combTime, parts53, firstId53 } from './snowflake.mjs';
+
+import pg from 'pg';
 
 const db = new pg.Pool();                   // PGHOST, PGDATABASE and so on say where
 

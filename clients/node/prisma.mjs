@@ -1,9 +1,10 @@
 // prisma.mjs: Prisma. BigInt with dbgenerated(). The engine is the client's own
 // (engineType = "client"), so that nothing but npm is needed.
-import { PrismaPg } from '@prisma/adapter-pg';
-import prisma from './generated/index.js';
 import { check, same, end, OLD, MARCH_1, MARCH_2 } from './check.mjs';
 import { firstId } from './snowflake.mjs';
+
+import { PrismaPg } from '@prisma/adapter-pg';
+import prisma from './generated/index.js';
 
 const db = new prisma.PrismaClient({ adapter: new PrismaPg({}) });   // PGHOST and so on say where
 

@@ -1,7 +1,8 @@
 // sequelize.mjs: Sequelize. BIGINT gives strings.
-import { DataTypes, Op, Sequelize, literal } from 'sequelize';
 import { check, same, end, OLD, MARCH_1, MARCH_2 } from './check.mjs';
 import { firstId } from './snowflake.mjs';
+
+import { DataTypes, Op, Sequelize, literal } from 'sequelize';
 
 const { PGHOST, PGPORT, PGDATABASE, PGUSER, PGPASSWORD } = process.env;
 const db = new Sequelize(PGDATABASE, PGUSER, PGPASSWORD,

@@ -1,8 +1,9 @@
 // typeorm.mjs: TypeORM. A primary column with a default, not a generated one;
 // 'bigint' gives strings.
-import typeorm from 'typeorm';
 import { check, same, end, OLD, MARCH_1, MARCH_2 } from './check.mjs';
 import { firstId } from './snowflake.mjs';
+
+import typeorm from 'typeorm';
 
 const { DataSource, EntitySchema, And, LessThan, MoreThan, MoreThanOrEqual } = typeorm;
 

@@ -1,10 +1,10 @@
 """asyncpg: ids are int, and parameters must be, too."""
+from check import MARCH_1, MARCH_2, OLD, check, end, same
+from snowflake import first_id, parts
+
 import asyncio
 
 import asyncpg
-
-from check import MARCH_1, MARCH_2, OLD, check, end, same
-from snowflake import first_id, parts
 
 
 async def main():

@@ -1,5 +1,8 @@
 """Django: a field that is filled in by the database, as BigAutoField is, with
 another default."""
+from check import MARCH_1, MARCH_2, OLD, check, end, fails, same
+from snowflake import first_id
+
 import json
 import os
 
@@ -8,9 +11,6 @@ from django.conf import settings
 from django.core.management.color import no_style
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import IntegrityError, connection, models, transaction
-
-from check import MARCH_1, MARCH_2, OLD, check, end, fails, same
-from snowflake import first_id
 
 settings.configure(
     INSTALLED_APPS=[],

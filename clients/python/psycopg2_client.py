@@ -1,12 +1,12 @@
 """psycopg 2: ids are Python's int, which has no limit."""
+from check import MARCH_1, MARCH_2, OLD, check, end, same, vector_time, vectors
+from snowflake import MILLISECOND, comb_time, first_id, parts
+
 import json
 import uuid
 
 import psycopg2
 from psycopg2.extras import execute_values, register_uuid
-
-from check import MARCH_1, MARCH_2, OLD, check, end, same, vector_time, vectors
-from snowflake import MILLISECOND, comb_time, first_id, parts
 
 db = psycopg2.connect("")                   # PGHOST, PGDATABASE and so on say where
 cursor = db.cursor()

@@ -1,10 +1,10 @@
 """SQLAlchemy: BigInteger, and a server_default that it reads back with RETURNING."""
+from check import MARCH_1, MARCH_2, OLD, check, end, fails, same
+from snowflake import first_id
+
 from sqlalchemy import BigInteger, Column, Integer, Text, create_engine, select, text
 from sqlalchemy.exc import DataError
 from sqlalchemy.orm import Session, declarative_base
-
-from check import MARCH_1, MARCH_2, OLD, check, end, fails, same
-from snowflake import first_id
 
 engine = create_engine("postgresql+psycopg2://")     # PGHOST, PGDATABASE and so on say where
 Base = declarative_base()
