@@ -21,7 +21,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/clients/languages.sh"
 
 all=(psql/psql c/libpq
-	node/pg node/drizzle node/prisma node/sequelize node/typeorm node/knex
+	node/pg node/drizzle node/prisma node/sequelize node/typeorm node/knex node/snowflake53
 	python/psycopg2 python/asyncpg python/sqlalchemy python/django
 	ruby/activerecord java/pgjdbc java/hibernate go/pq go/pgx rust/tokio_postgres)
 cache=${SEQID_CACHE:-/var/cache/seqid-clients}

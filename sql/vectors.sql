@@ -14,7 +14,7 @@ SELECT line, split_part(fields, E'\t', 1) AS kind,
        split_part(fields, E'\t', 4) AS c, split_part(fields, E'\t', 5) AS d,
        split_part(fields, E'\t', 6) AS e
   FROM regexp_split_to_table(:'file', '\n') WITH ORDINALITY AS l(fields, line)
- WHERE fields <> '' AND fields !~ '^(#|snowflake53)';
+ WHERE fields <> '' AND fields !~ '^#';
 
 -- What these two do goes by the value of a sequence, less 1.
 CREATE SEQUENCE vector_seq MINVALUE 1;
@@ -47,6 +47,12 @@ LANGUAGE sql AS $$
 			AND snowflake_shard(v.a::bigint) = v.c::int AND snowflake_sequence(v.a::bigint) = v.d::int
 			AND snowflake_make(v.b::timestamptz, v.c::int, v.d::int) = v.a::bigint
 			AND v.a::bigint BETWEEN snowflake_first(v.b::timestamptz) AND snowflake_last(v.b::timestamptz)
+		WHEN 'snowflake53' THEN
+			snowflake53_parts(v.a::bigint) = ROW(v.b::timestamptz, v.c::int, v.d::int)
+			AND snowflake53_timestamp(v.a::bigint) = v.b::timestamptz
+			AND snowflake53_shard(v.a::bigint) = v.c::int AND snowflake53_sequence(v.a::bigint) = v.d::int
+			AND snowflake53_make(v.b::timestamptz, v.c::int, v.d::int) = v.a::bigint
+			AND v.a::bigint BETWEEN snowflake53_first(v.b::timestamptz) AND snowflake53_last(v.b::timestamptz)
 		WHEN 'comb' THEN
 			comb_uuid_timestamp(v.a::uuid) = v.b::timestamptz
 			AND v.a::uuid BETWEEN comb_uuid_first(v.b::timestamptz) AND comb_uuid_last(v.b::timestamptz)

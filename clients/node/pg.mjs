@@ -1,6 +1,6 @@
 // pg.mjs: node-postgres. A bigint arrives as a string, which is whole.
 import { check, same, end, vectors, vectorTime, OLD, MARCH_1, MARCH_2 } from './check.mjs';
-import { parts, firstId, combTime, parts53, firstId53 } from './snowflake.mjs';
+import { parts, firstId, combTime } from './snowflake.mjs';
 
 import pg from 'pg';
 
@@ -39,12 +39,6 @@ let wrong = vectors('snowflake').filter(([vector, time, shard, sequence]) => {
 same(`decodes ${vectors('snowflake').length} vectors`, wrong.join(' '), '');
 wrong = vectors('comb').filter(([uuid, time]) => combTime(uuid).getTime() !== vectorTime(time).getTime());
 same(`decodes ${vectors('comb').length} COMBs`, wrong.join(' '), '');
-wrong = vectors('snowflake53').filter(([vector, time, shard, sequence]) => {
-  const p = parts53(Number(vector));
-  return p.createdAt.getTime() !== vectorTime(time).getTime() || p.shard !== +shard || p.sequence !== +sequence
-    || firstId53(p.createdAt) + p.shard * 128 + p.sequence !== Number(vector);
-});
-same(`decodes ${vectors('snowflake53').length} of snowflake53`, wrong.join(' '), '');
 
 // JSON
 same('a string goes through JSON whole', JSON.parse(JSON.stringify(range.rows[0])).id, OLD);
