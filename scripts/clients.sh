@@ -20,7 +20,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/server.sh"
 . "$top/scripts/clients/languages.sh"
 
-all=(psql/psql c/libpq
+all=(psql/psql psql/outbox c/libpq
 	node/pg node/drizzle node/prisma node/sequelize node/typeorm node/knex node/snowflake53
 	python/psycopg2 python/asyncpg python/sqlalchemy python/django
 	ruby/activerecord java/pgjdbc java/hibernate go/pq go/pgx rust/tokio_postgres)

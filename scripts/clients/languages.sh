@@ -20,7 +20,11 @@ psql_prepare()
 
 psql_run()
 {
-	as_client psql -X -q -f "$1.sql"
+	if [ "$1" = outbox ]; then
+		as_client bash outbox.sh
+	else
+		as_client psql -X -q -f "$1.sql"
+	fi
 }
 
 c_packages()
