@@ -1,11 +1,12 @@
 # activerecord.rb: ActiveRecord, with fixtures.
-require "active_record"
-require "active_record/fixtures"
 require "json"
 require "stringio"
 require "tmpdir"
 require_relative "check"
 require_relative "snowflake"
+
+require "active_record"
+require "active_record/fixtures"
 
 ActiveRecord::Base.establish_connection(
   adapter: "postgresql", host: ENV["PGHOST"], port: ENV["PGPORT"],
