@@ -37,7 +37,15 @@ for word in "${@:-.*}"; do
 	chosen=$(clients_of "$word")
 	clients+=($chosen)
 done
-languages=$(printf '%s\n' "${clients[@]%/*}" | uniq)
+
+# each LINE...: every one once
+each()
+{
+	printf '%s\n' "$@" | awk '!seen[$0]++'
+}
+
+clients=($(each "${clients[@]}"))
+languages=$(each "${clients[@]%/*}")
 
 make_work_directory
 trap clean_up EXIT
@@ -130,11 +138,11 @@ done
 
 # The page shows what the programs do, to the letter.
 perl "$top/scripts/clients/excerpts.pl" "$top/docs/clients.md" >"$work/output" ||
-	report 'not ok' docs "could not be read"
+	report 'not ok' docs/clients.md "could not be read"
 while read -r line; do
 	case $line in
-		'ok '*) printf 'ok\n' >>"$work/results" ;;
-		*) report 'not ok' docs "$line" ;;
+		'ok '*) report ok docs/clients.md "${line#ok }" ;;
+		*) report 'not ok' docs/clients.md "$line" ;;
 	esac
 done <"$work/output"
 

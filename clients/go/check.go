@@ -63,6 +63,7 @@ func checkVectors() {
 		}
 	}
 	same(fmt.Sprintf("decodes %d vectors", len(vectors("snowflake"))), wrong, []string(nil))
+	wrong = nil
 	for _, v := range vectors("comb") {
 		if !combTime(v[0]).Equal(vectorTime(v[1]).Truncate(time.Millisecond)) {
 			wrong = append(wrong, v[0])
