@@ -31,12 +31,10 @@ sql <<-'SQL'
 	CREATE TABLE outbox_reader (name text PRIMARY KEY, last_id bigint NOT NULL DEFAULT 0);
 	INSERT INTO outbox_reader (name) VALUES ('by hand');
 SQL
-poll
-same "nothing is there at first" "$topics" ''
-
 coproc writer { sql; }
 tell "BEGIN; INSERT INTO outbox (topic) VALUES ('slow')"
 sql -c "INSERT INTO outbox (topic) VALUES ('quick')"
+# The first poll of this database, and the horizon is one that can be compared.
 poll
 same "nothing is settled while the transaction of the first key is open" "$topics" ''
 last=$(sql -c "SELECT max(id) FROM outbox")
