@@ -29,9 +29,11 @@
  *	  is that inserts their keys.  It is that from the start: were it handed over
  *	  when they end, a reader who goes from slot to slot could miss it.
  *
- * 5. What a slot shows does not change before it lapses.  Whoever of a group of
- *	  parallel workers is first sets it; keys of the others tell a later time than
- *	  that, as the raised time only ever increases.
+ * 5. Whoever of a group of parallel workers is first sets the slot, and it does not
+ *	  change before it lapses; keys of the others tell no earlier time than that, as
+ *	  the raised time only ever increases.  Who is alone stores the time again until
+ *	  it has not been raised in between: then his slot is no earlier than what readers
+ *	  were told, and the horizon does not go back to it, should it outlive a crash.
  *
  * 6. A transaction that is prepared leaves its process.  Before, it takes a lock of
  *	  its own kind, whose tag carries the time of the slot, or what readers were told if
@@ -168,41 +170,66 @@ slot_names(uint64 slot, LocalTransactionId lxid)
  * ------------------------------------------------------------------------
  */
 
-/* Invariant 5: if another process of the group was faster, let it be. */
-static void
-set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *raised_ms, LocalTransactionId lxid)
+/*
+ * Stores the raised time in the slot, and returns true; or false if it is there: by
+ * a process of the group that was faster (invariant 5), or left behind by a
+ * transaction whose lxid looks like ours.  The latter may be one of another
+ * database, whose time means nothing here, and must not be later than ours.
+ */
+static bool
+set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *raised_ms, LocalTransactionId lxid,
+		 uint64 *listed_ms)
 {
 	uint64		found = pg_atomic_read_u64(slot);
-	uint64		mine;
 
 	do
 	{
-		if (slot_names(found, lxid))
-			return;
-		mine = slot_compose(pg_atomic_read_u64(raised_ms), lxid);
+		/* Whoever set it has read an earlier time than this, or the same. */
+		pg_read_barrier();
+		*listed_ms = pg_atomic_read_u64(raised_ms);
+		if (slot_names(found, lxid) && found >> SLOT_LXID_BITS <= *listed_ms)
+			return false;
 		test_stop(TEST_STOP_LISTING);
-	} while (!pg_atomic_compare_exchange_u64(slot, &found, mine));
+	} while (!pg_atomic_compare_exchange_u64(slot, &found,
+											 slot_compose(*listed_ms, lxid)));
+	return true;
 }
 
 void
 seqid_list_new_transaction(void)
 {
 	pg_atomic_uint64 *raised_ms = &seqid_database_state()->raised_ms;
+	pg_atomic_uint64 *slot;
 	PGPROC	   *leader = MyProc->lockGroupLeader;
+	LocalTransactionId lxid;
+	uint64		listed_ms;
+	uint64		floor_ms;
+	bool		mine;
 
 	if (unlikely(slots == NULL))
 		attach_slots();
 
 	/* Invariant 4. */
-	if (unlikely(leader != NULL && leader != MyProc))
-		set_slot(slot_of_process(leader), raised_ms, compat_lxid(leader));
-	else
-		set_slot(own_slot, raised_ms, compat_lxid(MyProc));
+	if (leader == NULL)
+		leader = MyProc;
+	slot = leader == MyProc ? own_slot : slot_of_process(leader);
+	lxid = compat_lxid(leader);
+	mine = set_slot(slot, raised_ms, lxid, &listed_ms) && !IsInParallelMode();
 
-	/* Invariant 2; of the parallel workers that found it set as well. */
-	pg_memory_barrier();
-	seqid_key_floor_ms = Max(seqid_key_floor_ms,
-							 (int64) pg_atomic_read_u64(raised_ms) - 1);
+	for (;;)
+	{
+		/* Invariant 2; of the parallel workers that found it set as well. */
+		pg_memory_barrier();
+		floor_ms = pg_atomic_read_u64(raised_ms);
+		if (likely(floor_ms == listed_ms) || !mine)
+			break;
+
+		/* Raised in between, and maybe told: no slot is to be behind that. */
+		listed_ms = floor_ms;
+		pg_atomic_write_u64(slot, slot_compose(listed_ms, lxid));
+	}
+
+	seqid_key_floor_ms = Max(seqid_key_floor_ms, (int64) floor_ms - 1);
 	seqid_listed_lxid = compat_lxid(MyProc);
 	test_stop(TEST_STOP_LISTED);
 }
@@ -305,8 +332,8 @@ take_locks_of_listed(void)
 	if (slot_names(slot, compat_lxid(MyProc)))
 	{
 		/*
-		 * No earlier than was told, which after a crash only this knows: a
-		 * slot may be, and keys of an open transaction are not.
+		 * The slot of a group of parallel workers may be earlier than what
+		 * was told, their keys are not.
 		 */
 		uint64		told_ms = pg_atomic_read_u64(&seqid_database_state()->told_ms);
 
