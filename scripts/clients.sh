@@ -2,8 +2,8 @@
 # clients.sh: runs a program for each common way to reach PostgreSQL.
 #
 # The programs are clients/LANGUAGE/*; each makes a table whose key seqid draws,
-# and says what it saw, a line for each check. docs/clients.md shows parts of
-# them, which are compared. What is missing is installed: from apt (as root, or
+# and prints a line for each check, 'ok ...' or 'not ok ...', and 'end' in the end.
+# docs/clients.md shows parts of them, which are compared. What is missing is installed: from apt (as root, or
 # through sudo), and for Node from npm, as clients/node/package-lock.json says,
 # into SEQID_CACHE or /var/cache/seqid-clients. The server is a throwaway one.
 #
