@@ -29,17 +29,21 @@ plot()
 	PLOT
 }
 
-# bars NAME TITLE PART METRIC FACTOR FORMAT: a bar for each subject, with its
-# figure; the whiskers go from the smallest to the largest round.
+# bars NAME TITLE PART METRIC FACTOR FORMAT [log]: a bar for each subject, with its
+# figure; the whiskers go from the smallest to the largest round.  The axis begins at
+# 0, or is logarithmic.
 bars()
 {
+	local axis="set yrange [0:*]"
+
+	[ "${7:-}" != log ] || axis="set logscale y; set yrange [1:*]"
 	value "SELECT subject || E'\t' || median * $5 || E'\t' || smallest * $5 || E'\t' || largest * $5
 	         FROM median WHERE part = '$3' AND metric = '$4' ORDER BY n" >"$work/bars.tsv"
 	[ -s "$work/bars.tsv" ] || return 0
 	plot "$1" "$2" <<-PLOT
 		set style fill pattern 4 border -1
 		set boxwidth 0.6
-		set yrange [0:*]
+		$axis
 		set offsets graph 0.02, graph 0.02, graph 0.12, 0
 		set xtics rotate by -20 font 'sans-serif,10'
 		set bmargin 6
@@ -79,6 +83,8 @@ draw_plots()
 	bars inserts "Thousand rows a second, INSERT .. SELECT" insert rows/s 1e-3 '%.0f'
 	bars wal "Bytes of WAL a row, INSERT .. SELECT" insert 'WAL bytes/row' 1 '%.0f'
 	bars order "Keys smaller than the one before, in per cent, 8 clients inserting" order misordered 1 '%.2f'
+	bars outbox "Milliseconds from a commit to when its row is seen, median" outbox p0.5 1 '%.0f' log
+	bars outbox_writers "Transactions a second of 8 clients that write an outbox" outbox tps 1 '%.0f'
 	lines fragmentation "Fragmentation of the index, 8 clients inserting" order fragmentation 'leaf fragmentation, %'
 	lines wrap "Index size: old rows deleted, but for one in twenty" wrap 'index_size / 1e6' 'MB'
 }
