@@ -10,20 +10,21 @@ set -euo pipefail
 usage='usage: bench/run.sh [--quick] [--rounds N] [--size N] [--out DIRECTORY]
                     [--against DIRECTORY] [PART...]
 
-  PART      percall limit contended insert cache order stall wrap outbox;
-            all by default
+  PART      percall limit contended insert cache order stall wrap outbox
+            transaction; all by default
   --quick   five minutes instead of half an hour: fewer rounds, smaller sizes
   --rounds  rounds of each measurement, in turn (5); medians are shown
   --size    100 is a million rows, or calls, and so on in proportion
   --against sources of another build, which is measured in turn with this one
-            and shown beside it; for the parts percall and contended
+            and shown beside it; for the parts percall, contended and
+            transaction
   --out     where results.tsv and, with gnuplot, the plots go (bench/out)'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 . "$top/bench/lib.sh"
 
-all_parts=(percall limit contended insert cache order stall wrap outbox)
+all_parts=(percall limit contended insert cache order stall wrap outbox transaction)
 parts=()
 rounds=5
 size=100
@@ -39,16 +40,16 @@ while [ $# -gt 0 ]; do
 		--size) size=${2:?}; shift ;;
 		--out) out=$(realpath -m "${2:?}"); shift ;;
 		--against) against=$(realpath -e "${2:?}"); shift ;;
-		percall | limit | contended | insert | cache | order | stall | wrap | outbox) parts+=("$1") ;;
+		percall | limit | contended | insert | cache | order | stall | wrap | outbox | transaction) parts+=("$1") ;;
 		*) wrong_usage ;;
 	esac
 	shift
 done
 [ -z "$against" ] || {
-	all_parts=(percall contended)
+	all_parts=(percall contended transaction)
 	for part in "${parts[@]}"; do
 		case $part in
-			percall | contended) ;;
+			percall | contended | transaction) ;;
 			*) die "part $part cannot be measured against another build" ;;
 		esac
 	done
