@@ -226,6 +226,7 @@ sub end_prepared
 		next unless rand() < $share;
 		$self->ask('primary', 'SET synchronous_commit = on; '
 			  . (rand() < 0.7 ? 'COMMIT' : 'ROLLBACK') . " PREPARED '$gid'; RESET synchronous_commit");
+		append_to_file("$self->{directory}/outbox.prepared", "$gid\n");
 	}
 	return;
 }
@@ -374,7 +375,7 @@ sub descents
 	} 1 .. $#keys;
 }
 
-# Returns counts: rows that there are, and for each reader the rows that it missed,
+# Returns counts: rows that there are, transactions that were prepared, and for each reader the rows that it missed,
 # that came out of order, and that it saw and are lost; those that may be are apart.
 sub verdict
 {
@@ -400,6 +401,7 @@ sub verdict
 			$verdict{'lost below on'}{$reader} += @may_be_lost;
 		}
 	}
+	$verdict{prepared} = split /\n/, slurp_file("$self->{directory}/outbox.prepared");
 	return \%verdict;
 }
 

@@ -453,6 +453,7 @@ if ($asynchronous)
 
 # Rows of the outbox.
 cmp_ok($read->{rows}, '>', 50 * $minutes, 'rows were written');
+cmp_ok($read->{prepared}, '>', 0, 'transactions were prepared');
 cmp_ok($horizons, '>', 50 * $minutes, 'readers polled');
 is($went_back, 0, 'the horizon never went back');
 for my $reader ('primary', 'replica')
@@ -472,6 +473,7 @@ note("torture: seed $seed, $minutes minutes, "
 	  . ($asynchronous ? 'asynchronous standbys, ' . ($fixed_shard ? 'one shard' : '16 shards') : 'synchronous standbys'));
 note("torture: $faults{$_} $_") for sort keys %faults;
 note("torture: $refused calls refused as the clock was behind");
+note("torture: $read->{prepared} transactions were prepared and ended by another session");
 note("torture: $horizons horizons, $went_back went back; "
 	  . "$read->{'lost below on'}{primary} rows of levels below on were lost after they were seen on the primary");
 note("torture: $read->{rows} rows in the outbox; missed by horizon $read->{missed}{primary} on the primary, "

@@ -11,6 +11,11 @@
 # were given, which faults were injected, and how many keys of each kind were given
 # twice in a database; the exit status is 0 if none was. Without --minutes it takes 10.
 #
+# Beside them others write an outbox, and it is polled by the settled horizon, on the
+# primary and on the standby: no row may be missed, come out of order, or be lost
+# after it was seen, and no horizon go back. A reader who polls by the greatest id
+# shows that rows can be missed: in two minutes or more he must miss some.
+#
 # With --asynchronous the standby is not synchronous, promotions lose WAL, and the
 # old primary goes on issuing keys for a while. Then snowflake ids are drawn from the
 # shard in effect of a list of 16, and must be unique over all servers. With
