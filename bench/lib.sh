@@ -32,6 +32,14 @@ use_build()
 	bin=$work/server/usr/lib/postgresql/${PG_MAJOR:-}/bin
 }
 
+# is_there SUBJECT: whether the build in use has what it calls.
+is_there()
+{
+	case $1 in
+		snowflake53*) [ "$(value "SELECT to_regproc('snowflake53_currval') IS NOT NULL")" = t ] ;;
+	esac
+}
+
 # prepare_against DIRECTORY: a server for the build of those sources, beside.
 prepare_against()
 {

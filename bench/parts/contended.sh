@@ -8,6 +8,7 @@ round_contended_keys()
 	local subject call
 
 	while IFS='|' read -r subject call; do
+		is_there "$subject" || continue
 		progress "contended: $1: $subject"
 		keep contended "$subject" 'keys/s' \
 			"$(run_pgbench "$(script contended "SELECT count($call) FROM (SELECT generate_series(1, 1000) AS g) v;")" \

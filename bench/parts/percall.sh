@@ -33,6 +33,7 @@ round_percall()
 	local subject call
 
 	while IFS='|' read -r subject call; do
+		is_there "$subject" || continue
 		time_query percall "$subject" \
 			"SELECT count($call) FROM (SELECT generate_series(1, CALLS) AS g) v" $((size * 2000 + 50000))
 	done < <(percall_subjects)
