@@ -34,8 +34,8 @@ check_snapshot_is_each_statements(void)
  *	  Arguments are ignored.  Every transaction of this database that drew a key
  *	  telling an earlier time than horizon has ended, no such key is drawn any
  *	  more, and a standby that has replayed lsn has all rows of the ended ones.
- *	  25001 under REPEATABLE READ and SERIALIZABLE, 25006 on a standby, errors
- *	  of the durable mark.
+ *	  25001 under REPEATABLE READ and SERIALIZABLE, 25006 on a standby, 55000 in a
+ *	  database without a place of its own, errors of the durable mark.
  */
 PG_FUNCTION_INFO_V1(seqid_horizon);
 Datum

@@ -18,7 +18,6 @@ void
 _PG_init(void)
 {
 	seqid_define_settings();
-	compat_reserve_guc_prefix("seqid");
 	seqid_reserve_shared_state();
 	seqid_watch_mark();
 	seqid_watch_transactions();

@@ -137,11 +137,14 @@ seqid_stat(PG_FUNCTION_ARGS)
 	DatabaseState *database = seqid_database_state();
 	int64		comb = (int64) pg_atomic_read_u64(&database->comb_tick);
 	int64		floor_ms;
-	int			shard = seqid_find_server_shard();
+	int			shard;
 	bool		trusted = has_privs_of_role(GetUserId(), COMPAT_READ_ALL_SETTINGS);
 	int64		told_ms = (int64) pg_atomic_read_u64(&database->told_ms);
 	Datum		values[13];
 	bool		nulls[13] = {false};
+
+	seqid_require_settings();
+	shard = seqid_find_server_shard();
 
 	values[0] = BoolGetDatum(seqid_preloaded);
 	values[1] = TimestampTzGetDatum(pg_time_of_unix_ms(seqid_read_mark(&floor_ms)));

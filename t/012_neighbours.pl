@@ -266,6 +266,10 @@ $node->safe_psql('postgres', "CREATE DATABASE $_ TEMPLATE cell_template") for 'w
 is_at_the_clock('without_place', 'without a place: has ids');
 is(set_far_ahead('evil'), '55000', 'without a place: one that is a day ahead is refused');
 is_at_the_clock($_, "without a place: $_ is not affected") for 'without_place', 'cell_70';
+
+# Nor have they a settled horizon: what was told and raised there is another one's.
+is(outcome($node, 'without_place', 'CALL seqid_horizon()'), '55000', 'without a place: no horizon');
+like(outcome($node, 'cell_1', 'CALL seqid_horizon()'), qr/^20/, 'with a place: one');
 $node->safe_psql('postgres', 'DROP DATABASE evil');
 $clock->crash($node, '-3s');
 my @third = draw_in_cells();

@@ -43,6 +43,7 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "access/twophase.h"
 #include "access/xact.h"
 #include "clock/clock_mark.h"
@@ -50,13 +51,14 @@
 #include "commands/extension.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
+#include "server/guc.h"
 #include "server/segment.h"
 #include "server/shared_state.h"
 #include "server/test_stop.h"
 #include "storage/lock.h"
 #include "utils/memutils.h"
 
-/* Change the number whenever the meaning of a slot changes. */
+/* Where the meaning of a slot changes, so does SHARED_STATE_NAME, and this. */
 #define SLOTS_NAME			"seqid transaction slots 1"
 
 #define SLOT_LXID_BITS		16
@@ -136,6 +138,10 @@ attach_slots(void)
 											 &seqid_shared_state()->slots_handle,
 											 slots_size(), init_slots);
 	own_slot = slot_of_process(MyProc);
+
+	/* For take_locks_of_listed(), also where it is no handle. */
+	if (COMPAT_HAS_NAMED_SEGMENTS)
+		pg_atomic_write_u32(&seqid_shared_state()->slots_handle, 1);
 }
 
 /* Never 0, which is a slot that was never used, as no time that is listed is 0. */
@@ -169,6 +175,19 @@ slot_names(uint64 slot, LocalTransactionId lxid)
  * Writers
  * ------------------------------------------------------------------------
  */
+
+/*
+ * A leader that has not loaded the library would not take the lock of invariant 6
+ * for keys that his workers draw.  Those have loaded it in the midst of their query,
+ * when settings cannot be defined.
+ */
+static void
+attach_slots_to_list(void)
+{
+	if (IsParallelWorker() && max_prepared_xacts > 0)
+		seqid_require_settings();
+	attach_slots();
+}
 
 /*
  * Stores the raised time in the slot, and returns true; or false if it is there: by
@@ -207,7 +226,7 @@ seqid_list_new_transaction(void)
 	bool		mine;
 
 	if (unlikely(slots == NULL))
-		attach_slots();
+		attach_slots_to_list();
 
 	/* Invariant 4. */
 	if (leader == NULL)
@@ -314,7 +333,7 @@ take_prepared_lock(int64 ms)
 
 /*
  * Invariant 6.  The slot is looked at, as parallel workers may have set it; not
- * where there is no seqid, so that it stops nobody.
+ * where there is no seqid, or nobody has a slot, so that it stops nobody.
  */
 static void
 take_locks_of_listed(void)
@@ -323,7 +342,8 @@ take_locks_of_listed(void)
 
 	if (slots == NULL)
 	{
-		if (!OidIsValid(get_extension_oid("seqid", true)))
+		if (!OidIsValid(get_extension_oid("seqid", true)) ||
+			pg_atomic_read_u32(&seqid_shared_state()->slots_handle) == 0)
 			return;
 		attach_slots();
 	}

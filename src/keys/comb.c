@@ -220,6 +220,7 @@ validated_tick(const pg_uuid_t *uuid)
 	int64		tick = comb_tick(seqid_checked_comb(uuid));
 	int64		ahead_ms = comb_tick_ms(tick) - wall_clock_read_ms();
 
+	seqid_require_settings();
 	if (ahead_ms > seqid_max_clock_regression_ms)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -32,7 +32,7 @@ check_may_issue(const SnowflakeLayout *layout, int shard)
 {
 	seqid_check_shard(layout, shard);
 	if (unlikely(!shard_set_has(seqid_allowed_shard_set, shard)))
-		seqid_report_forbidden_shard(shard);
+		seqid_check_forbidden_shard(shard);
 	seqid_prevent_during_recovery();
 }
 

@@ -5,7 +5,8 @@
  * Nobody issued these: they are composed from the times of the rows, one after the
  * other in their order, in a shard that no server issues from.  That alone
  * keeps them apart from those that are drawn; what was drawn of a shard in the past,
- * by whom, is known to nobody.  So a shard that this server may issue is refused.
+ * by whom, is known to nobody.  So a shard that this server may issue is refused, and
+ * one that it is known to have issued.
  */
 #include "postgres.h"
 
@@ -14,6 +15,7 @@
 #include "keys/snowflake_sql.h"
 #include "server/guc.h"
 #include "server/pg_epoch.h"
+#include "server/shared_state.h"
 #include "server/wall_clock.h"
 #include "utils/timestamp.h"
 #include "windowapi.h"
@@ -43,13 +45,24 @@ created_ms(const SnowflakeLayout *layout, TimestampTz created_at)
 static void
 check_nobody_issues(const SnowflakeLayout *layout, int32 shard)
 {
+	pg_atomic_uint64 *word;
+
 	seqid_check_shard(layout, shard);
+	seqid_require_settings();
 	if (shard_set_has(seqid_allowed_shard_set, shard))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("shard %d is one that this server may issue", shard),
 				 errdetail("Ids for old rows could be the same as ids that it has issued, or will."),
 				 errhint("Take a shard out of \"seqid.allowed_shards\" on every server, as in '0-30, 32-1023', reload, and name that shard.")));
+
+	word = seqid_shard_tick(seqid_shared_state(), layout, shard);
+	if (pg_atomic_read_u64(word) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("shard %d has issued ids since the server was started", shard),
+				 errdetail("Ids for old rows could be the same."),
+				 errhint("Take a shard that has never issued any.")));
 }
 
 /* Where a statement begins: above the last id of the one before, if there was any. */

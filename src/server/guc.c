@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
+#include "access/xact.h"
 #include "bits/snowflake_layout.h"
 #include "miscadmin.h"
 #include "server/compat.h"
@@ -21,10 +22,11 @@ const ShardSetting *seqid_shard_setting = NULL;
 uint64		seqid_shard_setting_changes = 0;
 double		seqid_max_clock_regression_ms = 10000;
 char	   *seqid_allowed_shards = NULL;
-const ShardSet *seqid_allowed_shard_set = NULL;
+static const ShardSet no_shards;
+const ShardSet *seqid_allowed_shard_set = &no_shards;
 
 /* Until then, hooks are called with some of the settings. */
-static bool settings_defined = false;
+bool		seqid_settings_defined = false;
 
 /* What the server keeps for us beside the text of a list. */
 typedef struct AllowedShards
@@ -95,7 +97,7 @@ warn_of_forbidden_shards(void)
 static void
 warn_after_reload(void)
 {
-	if (settings_defined && !IsUnderPostmaster)
+	if (seqid_settings_defined && !IsUnderPostmaster)
 		warn_of_forbidden_shards();
 }
 
@@ -144,7 +146,6 @@ check_allowed_shards(char **newval, void **extra, GucSource source)
 static void
 assign_allowed_shards(const char *newval pg_attribute_unused(), void *extra)
 {
-	static const ShardSet no_shards;
 	const AllowedShards *allowed = extra;
 
 	if (allowed->by_default && default_is_nothing)
@@ -188,8 +189,8 @@ define_allowed_shards(void)
 		default_is_nothing = false;
 }
 
-void
-seqid_define_settings(void)
+static void
+define_settings(void)
 {
 	/*
 	 * Set to one shard for a server that stands alone, so that tables need
@@ -226,6 +227,30 @@ seqid_define_settings(void)
 							 NULL,
 							 NULL);
 
-	settings_defined = true;
+	compat_reserve_guc_prefix("seqid");
+	seqid_settings_defined = true;
 	warn_of_forbidden_shards();
+}
+
+/*
+ * In a parallel query, what was set before would be dropped, with a warning, as
+ * nothing can be set then; and so it would stay for the whole session.
+ */
+void
+seqid_define_settings(void)
+{
+	if (!IsInParallelMode())
+		define_settings();
+}
+
+void
+seqid_define_settings_late(void)
+{
+	if (IsInParallelMode())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("settings of seqid are not known yet"),
+				 errdetail("The session has used seqid in a parallel query first, and settings cannot be defined while that goes on."),
+				 errhint("Add seqid to \"shared_preload_libraries\" or \"session_preload_libraries\", or execute LOAD 'seqid' before.")));
+	define_settings();
 }

@@ -21,6 +21,13 @@ extern const ShardSetting *seqid_shard_setting;
 /* How often that was set: who keeps what he made of it looks at this. */
 extern uint64 seqid_shard_setting_changes;
 
+/*
+ * False where the library was loaded in the midst of a parallel query, when settings
+ * cannot be defined.  The ones above then mean nothing, but for the list of allowed
+ * shards, which is empty; use seqid_require_settings().
+ */
+extern bool seqid_settings_defined;
+
 /* How far a snowflake may be ahead of the clock, in milliseconds. */
 extern double seqid_max_clock_regression_ms;
 
@@ -28,6 +35,25 @@ extern double seqid_max_clock_regression_ms;
 extern char *seqid_allowed_shards;
 extern const ShardSet *seqid_allowed_shard_set;
 
+/* Called from _PG_init. */
 extern void seqid_define_settings(void);
+
+/*
+ * Use seqid_require_settings(): defines what could not be defined when the library
+ * was loaded.
+ */
+extern void seqid_define_settings_late(void);
+
+/*
+ * To be called before a setting is looked at, but where an empty list of allowed
+ * shards leads here.  Raises object_not_in_prerequisite_state while the parallel
+ * query goes on.
+ */
+static inline void
+seqid_require_settings(void)
+{
+	if (unlikely(!seqid_settings_defined))
+		seqid_define_settings_late();
+}
 
 #endif							/* SEQID_GUC_H */

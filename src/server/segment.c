@@ -14,12 +14,14 @@
 #include "server/compat.h"
 #include "server/segment.h"
 
+#define NO_DYNAMIC_ROOM_HINT \
+	"Free some space in /dev/shm, or raise \"min_dynamic_shared_memory\" and restart the server."
+
 #if COMPAT_HAS_NAMED_SEGMENTS
 
 #include "storage/dsm_registry.h"
 
-#define NO_ROOM_HINT \
-	"Free some space in /dev/shm, or raise \"min_dynamic_shared_memory\" and restart the server."
+#define NO_ROOM_HINT	NO_DYNAMIC_ROOM_HINT
 
 void
 seqid_reserve_segment(Size size pg_attribute_unused(),
@@ -37,7 +39,7 @@ create_or_find(const char *name, Size size, void (*init) (void *))
 
 static void *
 create_or_find_dynamic(const char *name,
-					   pg_atomic_uint32 * handle pg_attribute_unused(),
+					   pg_atomic_uint32 *handle pg_attribute_unused(),
 					   Size size, void (*init) (void *))
 {
 	return create_or_find(name, size, init);
@@ -52,7 +54,7 @@ create_or_find_dynamic(const char *name,
 #include "storage/shmem.h"
 
 #define NO_ROOM_HINT \
-	"Add seqid to \"shared_preload_libraries\", see to it that there is space in /dev/shm, and restart the server."
+	"Add seqid to \"shared_preload_libraries\" and restart the server."
 
 static Size reserved_size;
 static void (*reserved_startup) (void);
@@ -111,7 +113,7 @@ create_or_find(const char *name, Size size, void (*init) (void *))
 
 /* Under AddinShmemInitLock, so that there is one, and nobody sees it too early. */
 static dsm_segment *
-create_dynamic(pg_atomic_uint32 * handle, Size size, void (*init) (void *))
+create_dynamic(pg_atomic_uint32 *handle, Size size, void (*init) (void *))
 {
 	dsm_segment *segment = dsm_create(size, 0);
 
@@ -122,7 +124,7 @@ create_dynamic(pg_atomic_uint32 * handle, Size size, void (*init) (void *))
 }
 
 static void *
-create_or_find_dynamic(const char *name pg_attribute_unused(), pg_atomic_uint32 * handle,
+create_or_find_dynamic(const char *name pg_attribute_unused(), pg_atomic_uint32 *handle,
 					   Size size, void (*init) (void *))
 {
 	dsm_segment *segment;
@@ -144,12 +146,12 @@ create_or_find_dynamic(const char *name pg_attribute_unused(), pg_atomic_uint32 
 
 /* The server's own message says what is missing, but not what to do. */
 static void
-add_hint(void *arg pg_attribute_unused())
+add_hint(void *hint)
 {
 	int			code = geterrcode();
 
 	if (ERRCODE_TO_CATEGORY(code) == ERRCODE_INSUFFICIENT_RESOURCES)
-		errhint(NO_ROOM_HINT);
+		errhint("%s", (const char *) hint);
 }
 
 void	   *
@@ -157,7 +159,8 @@ seqid_attach_segment(const char *name, Size size, void (*init) (void *))
 {
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
-		.callback = add_hint
+		.callback = add_hint,
+		.arg = NO_ROOM_HINT
 	};
 	void	   *segment;
 
@@ -169,12 +172,13 @@ seqid_attach_segment(const char *name, Size size, void (*init) (void *))
 }
 
 void	   *
-seqid_attach_dynamic_segment(const char *name, pg_atomic_uint32 * handle,
+seqid_attach_dynamic_segment(const char *name, pg_atomic_uint32 *handle,
 							 Size size, void (*init) (void *))
 {
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
-		.callback = add_hint
+		.callback = add_hint,
+		.arg = NO_DYNAMIC_ROOM_HINT
 	};
 	void	   *segment;
 

@@ -29,7 +29,7 @@ extern void *seqid_attach_segment(const char *name, Size size, void (*init) (voi
  * slack that such a server has for all who come late.  *handle is a word in another
  * segment, 0 at first, by which backends find this one; used before 17 only.
  */
-extern void *seqid_attach_dynamic_segment(const char *name, pg_atomic_uint32 * handle,
+extern void *seqid_attach_dynamic_segment(const char *name, pg_atomic_uint32 *handle,
 										  Size size, void (*init) (void *));
 
 #endif							/* SEQID_SEGMENT_H */

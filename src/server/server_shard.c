@@ -14,7 +14,7 @@
 #include "server/server_shard.h"
 #include "utils/guc_tables.h"
 
-ServerShard seqid_found_server_shard = {-1, 0};
+ServerShard seqid_found_server_shard = {-1, PG_UINT64_MAX};
 
 uint32
 seqid_timeline(void)
@@ -51,6 +51,7 @@ seqid_require_server_shard(void)
 	int			shard;
 
 	seqid_prevent_during_recovery();
+	seqid_require_settings();
 	shard = seqid_find_server_shard();
 	if (shard < 0)
 		ereport(ERROR,
@@ -62,8 +63,13 @@ seqid_require_server_shard(void)
 }
 
 void
-seqid_report_forbidden_shard(int shard)
+seqid_check_forbidden_shard(int shard)
 {
+	/* The list is empty until the settings are there. */
+	seqid_require_settings();
+	if (shard_set_has(seqid_allowed_shard_set, shard))
+		return;
+
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("shard %d is not one that this server may issue", shard),

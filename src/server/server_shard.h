@@ -58,9 +58,10 @@ extern const char *seqid_shard_source(void);
 extern void seqid_prevent_during_recovery(void);
 
 /*
- * Raises object_not_in_prerequisite_state for a shard that seqid.allowed_shards
- * does not list: its ids may be issued by the server whose it is.
+ * To be called if seqid_allowed_shard_set does not have the shard.  Raises
+ * object_not_in_prerequisite_state for one that seqid.allowed_shards does not list:
+ * its ids may be issued by the server whose it is.
  */
-extern void seqid_report_forbidden_shard(int shard);
+extern void seqid_check_forbidden_shard(int shard);
 
 #endif							/* SEQID_SERVER_SHARD_H */

@@ -98,8 +98,9 @@ typedef struct SharedState
 	bool		overflown;
 
 	/*
-	 * Before 17, the handle of the segment with the transactions' slots, 0
-	 * for none yet.  Set under AddinShmemInitLock.
+	 * The handle of the segment with the transactions' slots, 0 for none yet.
+	 * Before 17 set under AddinShmemInitLock; from then on it only tells that
+	 * there is one.
 	 */
 	pg_atomic_uint32 slots_handle;
 	char		life_padding[SHARED_STATE_LINE_SIZE - sizeof(uint64) - 2 * sizeof(uint32)];
