@@ -43,7 +43,8 @@ OBJS = \
 	src/intern/intern_ddl.o \
 	src/horizon.o \
 	src/seqid.o \
-	src/stats.o
+	src/stats.o \
+	src/version.o
 
 EXTENSION = seqid
 DATA = seqid--1.0.sql
@@ -63,8 +64,11 @@ TAP_TESTS = 1
 
 EXTRA_CLEAN = tmp_check tmp_check_iso output_iso
 
+# The version stands in META.json; see scripts/release.sh for what agrees with it.
+SEQID_VERSION := $(shell sed -n '/"version"/{s/[^:]*: *"//; s/".*//p; q}' META.json)
+
 # Files name the room of what they include; see src/README.md.
-PG_CPPFLAGS = -I$(srcdir)/src
+PG_CPPFLAGS = -I$(srcdir)/src -DSEQID_VERSION=\"$(SEQID_VERSION)\"
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
@@ -72,3 +76,11 @@ include $(PGXS)
 
 # PGXS knows no header dependencies; a changed header rebuilds everything.
 $(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*/*.h)
+src/seqid.o src/seqid.bc src/version.o src/version.bc: META.json
+
+# What is released on PGXN, of what is committed.
+dist:
+	scripts/release.sh
+	git archive --format zip --prefix=seqid-$(SEQID_VERSION)/ -o seqid-$(SEQID_VERSION).zip HEAD
+
+.PHONY: dist

@@ -599,6 +599,15 @@ LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid_stat() IS
 'whether seqid was preloaded; of this database the durable mark, the floor that keys start above, the time of the last COMB, how often the mark was raised; years left in snowflake ids; timeline, the shard that seqid.shards has for it and who has set that; the server''s identity; the horizon that readers were told last';
 
+-- After an upgrade they differ: until the session has the new library, and until the
+-- database has been updated.
+CREATE FUNCTION seqid_version(OUT library text, OUT script text)
+RETURNS record
+AS 'MODULE_PATHNAME', 'seqid_version'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION seqid_version() IS
+'version of the library that this session has loaded, and of the script that made the functions of this database';
+
 --
 -- The settled horizon, for readers who go by keys
 --

@@ -22,6 +22,11 @@ SELECT pg_describe_object(d.classid, d.objid, 0)
    AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'seqid')
    AND obj_description(d.objid, d.classid::regclass::name) IS NULL;
 
+-- which release; the library's has one digit more than the script's
+SELECT library ~ '^\d+\.\d+\.\d+$' AS library, script = extversion AS script,
+       library ^@ (script || '.') AS of_one_release
+  FROM seqid_version(), pg_extension WHERE extname = 'seqid';
+
 -- the settings
 SELECT name, setting, unit, min_val, max_val, context, boot_val
   FROM pg_settings WHERE name LIKE 'seqid.%' ORDER BY name COLLATE "C";

@@ -10,7 +10,7 @@
 #include "server/guc.h"
 #include "server/shared_state.h"
 
-COMPAT_MODULE_MAGIC("seqid", "1.0");
+COMPAT_MODULE_MAGIC("seqid", SEQID_VERSION);
 
 void		_PG_init(void);
 
