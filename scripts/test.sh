@@ -12,7 +12,8 @@ set -euo pipefail
 
 usage='usage: scripts/test.sh [SUITE...]
 
-  SUITE  regress, isolation, tap or stops; all by default.  stops is of a library
+  SUITE  regress, isolation, tap, upgrade or stops; all by default.  upgrade replaces
+         the library and the script under running sessions; stops is of a library
          that tests can hold up between two accesses to shared memory, see
          src/server/test_stop.h'
 
@@ -20,10 +21,10 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 
 suites=("$@")
-[ ${#suites[@]} -gt 0 ] || suites=(regress isolation tap stops)
+[ ${#suites[@]} -gt 0 ] || suites=(regress isolation tap upgrade stops)
 for suite in "${suites[@]}"; do
 	case $suite in
-		regress | isolation | tap | stops) ;;
+		regress | isolation | tap | upgrade | stops) ;;
 		*) wrong_usage ;;
 	esac
 done
@@ -95,24 +96,38 @@ check_without_stops()
 	passed=$((passed + 1))
 }
 
+# A library of a release to come, whose shared memory is of another version.
+build_next()
+{
+	say "building one whose shared memory is of another version"
+	as_user cp -r "$work/source" "$work/next" &&
+		as_user make -s -C "$work/next" PG_CONFIG="$pg_config" with_llvm=no clean &&
+		as_user make -s -C "$work/next" PG_CONFIG="$pg_config" with_llvm=no \
+			SEQID_VERSION=999.0.0 PG_CFLAGS="$gcc_warnings -DSHARED_STATE_VERSION=999" all ||
+		{ failed=$((failed + 1)); return 1; }
+}
+
 # Suites are chosen by emptying the lists of the others.
 run_suite()
 {
 	local suite=$1 log=$work/$1.log status=0 only
 
-	if [ "$suite" = stops ]; then
-		build gcc "$gcc_warnings -DSEQID_TEST_STOPS" || return 0
-	fi
+	case $suite in
+		upgrade) build_next || return 0 ;;
+		stops) build gcc "$gcc_warnings -DSEQID_TEST_STOPS" || return 0 ;;
+	esac
 
 	case $suite in
 		regress) only=(ISOLATION= TAP_TESTS=) ;;
 		isolation) only=(REGRESS= TAP_TESTS=) ;;
 		tap) only=(REGRESS= ISOLATION=) ;;
+		upgrade) only=(REGRESS= ISOLATION= PROVE_TESTS="t/upgrade/*.pl") ;;
 		stops) only=(REGRESS= ISOLATION=horizon_stops PROVE_TESTS="t/stops/*.pl") ;;
 	esac
 
 	say "running $suite tests"
-	as_user make -s -C "$work/source" PG_CONFIG="$pg_config" "${only[@]}" \
+	as_user env SEQID_NEXT_LIBRARY="$work/next/seqid.so" \
+		make -s -C "$work/source" PG_CONFIG="$pg_config" "${only[@]}" \
 		PROVE_FLAGS=--verbose installcheck >"$log" 2>&1 || status=$?
 
 	case $suite in
@@ -120,7 +135,7 @@ run_suite()
 		regress | isolation)
 			count_results "$log" '^(test .* \.\.\. ok|ok [0-9])' \
 				'^(test .* \.\.\. FAILED|not ok [0-9])' ;;
-		tap)
+		tap | upgrade)
 			count_results "$log" '^ok [0-9]' '^not ok [0-9]' ;;
 		stops)
 			count_results "$log" '^(test .* \.\.\. ok|ok [0-9])' \

@@ -4,6 +4,12 @@
  *
  * Works in a server that was not told of seqid when it started: see segment.c
  * for where the memory then comes from.
+ *
+ * Invariant: in one life of the server there is one struct.  Sessions that began
+ * before the library was replaced go on with the old one, and those that begin after
+ * have the new one.  Had each words of its own, databases that share a shard would be
+ * given the same ids, keys would lose their order, and readers miss rows; so the first
+ * session notes which version it is of, and those of another are refused.
  */
 #include "postgres.h"
 
@@ -21,11 +27,24 @@
 #include "utils/snapmgr.h"
 
 /*
- * The segment's name carries the version of the struct: after an upgrade
- * without a restart, code that has another idea of its fields must not find
- * this one.  Change the number whenever SharedState changes.
+ * Change the number whenever SharedState changes, or what sessions do with it: code
+ * that has another idea of it must not use this one.
  */
-#define SHARED_STATE_NAME "seqid shared state 8"
+#ifndef SHARED_STATE_VERSION
+#define SHARED_STATE_VERSION 8
+#endif
+#define SHARED_STATE_NAME "seqid shared state " CppAsString2(SHARED_STATE_VERSION)
+
+/*
+ * The version of the struct of this life of the server.  Libraries of all releases
+ * must find it: neither its name nor its size ever changes.
+ */
+#define VERSION_IN_USE_NAME "seqid version in use"
+
+typedef struct VersionInUse
+{
+	uint64		version;		/* set when it is created */
+} VersionInUse;
 
 SharedState *seqid_attached_state = NULL;
 DatabaseState *seqid_attached_database = NULL;
@@ -78,6 +97,29 @@ init_shared_state(void *segment)
 		init_database_state(&state->databases[i]);
 }
 
+static void
+init_version_in_use(void *segment)
+{
+	((VersionInUse *) segment)->version = SHARED_STATE_VERSION;
+}
+
+/* Before anything of the struct is looked at, or a second one made. */
+static void
+check_version_in_use(void)
+{
+	VersionInUse *in_use = seqid_attach_segment(VERSION_IN_USE_NAME,
+												sizeof(VersionInUse),
+												init_version_in_use);
+
+	if (in_use->version != SHARED_STATE_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("library of extension \"seqid\" was replaced while the server runs"),
+				 errdetail("Shared memory in use is of version " UINT64_FORMAT ", that of this session's library of version %d.",
+						   in_use->version, SHARED_STATE_VERSION),
+				 errhint("Restart the server, so that all sessions use the same library.")));
+}
+
 /* Positive as a bigint, and never 0, which no life has. */
 static uint64
 draw_life(void)
@@ -91,6 +133,7 @@ draw_life(void)
 SharedState *
 seqid_attach_shared_state(void)
 {
+	check_version_in_use();
 	next_life = draw_life();
 	seqid_attached_state = seqid_attach_segment(SHARED_STATE_NAME,
 												sizeof(SharedState),
@@ -232,5 +275,7 @@ seqid_reserve_shared_state(void)
 	/* What the postmaster sets, its children inherit. */
 	seqid_preloaded = process_shared_preload_libraries_in_progress;
 	if (seqid_preloaded)
-		seqid_reserve_segment(sizeof(SharedState), startup_shared_state);
+		seqid_reserve_segment(CACHELINEALIGN(sizeof(SharedState)) +
+							  CACHELINEALIGN(sizeof(VersionInUse)),
+							  startup_shared_state);
 }

@@ -138,7 +138,8 @@ extern void seqid_reserve_shared_state(void);
 /*
  * Maps the state into this process, creating it if this is the server's first
  * use of seqid.  Takes a lock.  Raises insufficient_resources errors when
- * there is no room.
+ * there is no room, object_not_in_prerequisite_state if this server uses that
+ * of another version of the library.
  */
 extern SharedState *seqid_attach_shared_state(void);
 
