@@ -80,7 +80,7 @@ src/seqid.o src/seqid.bc src/version.o src/version.bc: META.json
 
 # What is released on PGXN, of what is committed.
 dist:
-	scripts/release.sh
+	scripts/release.sh --final
 	git archive --format zip --prefix=seqid-$(SEQID_VERSION)/ -o seqid-$(SEQID_VERSION).zip HEAD
 
 .PHONY: dist
