@@ -19,6 +19,7 @@ usage="usage: scripts/matrix.sh [--run COMMAND] [VERSION...]
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
+. "$top/scripts/chroot.sh"
 
 run=
 if [ "${1:-}" = --run ]; then
@@ -28,7 +29,6 @@ if [ "${1:-}" = --run ]; then
 fi
 versions=("$@")
 [ ${#versions[@]} -gt 0 ] || versions=(13 15 17 18)
-cache=${SEQID_CACHE:-/var/cache/seqid-matrix}
 
 suite_of()
 {
@@ -44,50 +44,6 @@ suite_of()
 for version in "${versions[@]}"; do
 	suite_of "$version" >/dev/null
 done
-
-# make_chroot SUITE DIRECTORY: only a complete one gets the directory's name.
-make_chroot()
-{
-	local suite=$1 directory=$2
-
-	[ ! -d "$directory" ] || return 0
-	say "making a chroot of Debian $suite"
-	as_root rm -rf "$directory.new" || return 1
-	as_root mkdir -p "$cache" || return 1
-	if ! as_root debootstrap --variant=minbase "$suite" "$directory.new" \
-		${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$work/debootstrap.log" 2>&1 </dev/null; then
-		tail -n 20 "$work/debootstrap.log" >&2
-		return 1
-	fi
-
-	# Installing PostgreSQL must not start a server.
-	printf '#!/bin/sh\nexit 101\n' |
-		as_root tee "$directory.new/usr/sbin/policy-rc.d" >/dev/null || return 1
-	as_root chmod 755 "$directory.new/usr/sbin/policy-rc.d" || return 1
-	# The lists of sid are good for a week; a mirror may be older than that.
-	echo 'Acquire::Check-Valid-Until "false";' |
-		as_root tee "$directory.new/etc/apt/apt.conf.d/90seqid" >/dev/null || return 1
-	as_root mv "$directory.new" "$directory"
-}
-
-# in_chroot DIRECTORY COMMAND...: with mounts and processes that end with it.
-in_chroot()
-{
-	local directory=$1
-	shift
-
-	as_root unshare --mount --pid --fork --kill-child sh -c '
-		set -e
-		root=$1
-		shift
-		mount -t proc proc "$root/proc"
-		mount --rbind /dev "$root/dev"
-		mount -t tmpfs tmpfs "$root/dev/shm"
-		cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
-		exec chroot "$root" "$@"' sh "$directory" \
-		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-		TERM="${TERM:-dumb}" "$@"
-}
 
 # Runs the suites of one version; its closing line goes to $work/results.
 test_version()

@@ -1,0 +1,50 @@
+# chroot.sh: Debian's releases in chroots.  To be sourced after lib.sh.
+#
+# They are kept in $cache for the next time; SEQID_CACHE names another place.
+# DEBIAN_MIRROR names another mirror.  Needs debootstrap, and root or sudo.
+
+cache=${SEQID_CACHE:-/var/cache/seqid-matrix}
+
+# make_chroot SUITE DIRECTORY: only a complete one gets the directory's name.
+make_chroot()
+{
+	local suite=$1 directory=$2
+
+	[ ! -d "$directory" ] || return 0
+	say "making a chroot of Debian $suite"
+	as_root rm -rf "$directory.new" || return 1
+	as_root mkdir -p "$cache" || return 1
+	if ! as_root debootstrap --variant=minbase "$suite" "$directory.new" \
+		${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$work/debootstrap.log" 2>&1 </dev/null; then
+		tail -n 20 "$work/debootstrap.log" >&2
+		return 1
+	fi
+
+	# Installing PostgreSQL must not start a server.
+	printf '#!/bin/sh\nexit 101\n' |
+		as_root tee "$directory.new/usr/sbin/policy-rc.d" >/dev/null || return 1
+	as_root chmod 755 "$directory.new/usr/sbin/policy-rc.d" || return 1
+	# The lists of sid are good for a week; a mirror may be older than that.
+	echo 'Acquire::Check-Valid-Until "false";' |
+		as_root tee "$directory.new/etc/apt/apt.conf.d/90seqid" >/dev/null || return 1
+	as_root mv "$directory.new" "$directory"
+}
+
+# in_chroot DIRECTORY COMMAND...: with mounts and processes that end with it.
+in_chroot()
+{
+	local directory=$1
+	shift
+
+	as_root unshare --mount --pid --fork --kill-child sh -c '
+		set -e
+		root=$1
+		shift
+		mount -t proc proc "$root/proc"
+		mount --rbind /dev "$root/dev"
+		mount -t tmpfs tmpfs "$root/dev/shm"
+		cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
+		exec chroot "$root" "$@"' sh "$directory" \
+		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+		TERM="${TERM:-dumb}" "$@"
+}
