@@ -29,10 +29,18 @@ install_isolationtester()
 	cp "$built/isolationtester" "$built/pg_isolation_regress" "$1/"
 }
 
-# The source packages of the suites that binary packages come from.
+# The source packages of where binary packages come from: lists of one line each, and
+# those of a paragraph.
 add_source_list()
 {
-	sed -n 's/^deb /deb-src /p' /etc/apt/sources.list |
-		as_root tee /etc/apt/sources.list.d/seqid-source.list >/dev/null
+	local list
+
+	for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+		[ ! -f "$list" ] || sed -n 's/^deb /deb-src /p' "$list"
+	done | as_root tee /etc/apt/sources.list.d/seqid-source.list >/dev/null
+	for list in /etc/apt/sources.list.d/*.sources; do
+		[ ! -f "$list" ] || sed 's/^Types:.*/Types: deb-src/' "$list"
+		echo
+	done | as_root tee /etc/apt/sources.list.d/seqid-source.sources >/dev/null
 	as_root apt-get update -qq >"$work/apt.log" 2>&1
 }
