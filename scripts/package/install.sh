@@ -69,10 +69,10 @@ is "$(sql 'SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SELECT sum(sno
 	8386560 'with what the package has for that'
 before=$(sql 'SELECT snowflake_nextval(5)')
 
-step 'autopkgtest' apt-get install -y -qq --no-install-recommends autopkgtest
-step 'autopkgtest: suites of the installed package' \
+step 'apt-get install autopkgtest' apt-get install -y -qq --no-install-recommends autopkgtest
+step 'autopkgtest' \
 	autopkgtest --no-built-binaries --timeout-test=2400 /packages/source -- null
-grep -E '^(installcheck|tap) +PASS' $log
+grep -E '^(installcheck|tap) +PASS' $log | sort -u
 
 step 'apt-get install of a later revision' sh -c "apt-get install -y -qq /packages/second/${package}_*.deb"
 is "$(dpkg-query -W -f '${Version}' "$package" | sed 's/.*-//')" 99 'it is installed'
@@ -85,8 +85,9 @@ is "$(sql "SELECT snowflake_nextval(5) > $before")" t 'keys go on after it'
 is "$(sql 'DROP EXTENSION seqid')" '' 'DROP EXTENSION'
 step 'apt-get remove' apt-get remove -y -qq "$package"
 is "$(sql "SELECT count(*) FROM pg_available_extensions WHERE name = 'seqid'")" 0 'it is not available any more'
+step 'apt-get install again' sh -c "apt-get install -y -qq /packages/second/${package}_*.deb"
 step 'apt-get purge' apt-get purge -y -qq "$package"
 is "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)" '' 'dpkg does not know it'
-step 'autopkgtest is purged, too' apt-get purge -y -qq autopkgtest
+step 'apt-get purge of autopkgtest' apt-get purge -y -qq autopkgtest
 is "$(installed)" '' 'nothing of seqid is left'
 step 'the server stops' pg_ctlcluster "$major" main stop
