@@ -116,6 +116,16 @@ alerts_in()
 
 check 'each alert has a test' "$(alerts_in '- alert:' alerts.yaml)" "$(alerts_in '.*ALERTS{alertname="' alerts_test.yaml)"
 
+# missing_in_page: which of the words it is given docs/monitoring.md does not have.
+missing_in_page()
+{
+	while IFS= read -r word; do
+		grep -qF "\`$word\`" "$top/docs/monitoring.md" || printf '%s ' "$word"
+	done
+}
+
+check 'and is in the documentation' '' "$(alerts_in '- alert:' alerts.yaml | tr ' ' '\n' | sed '/^$/d' | missing_in_page)"
+
 # As GitHub makes anchors of headings.
 anchors()
 {
@@ -340,6 +350,8 @@ lies seqid_horizon_told_timestamp_seconds 'datname="shop"' 1.7e9 4e9
 lies seqid_shards_ahead_seconds 'layout="snowflake"' 0 2
 lies seqid_shards_waits_total 'layout="snowflake"' 0 1000
 lies seqid_server_start_time_seconds '' 1.7e9 4e9
+check 'each metric is in the documentation' '' \
+	"$(sed -n 's/^\(seqid_[a-z_0-9]*\).*/\1/p' "$work/metrics" | sort -u | missing_in_page)"
 check 'series do not grow with the shards' "$(grep -c '^seqid_' "$work/metrics")" \
 	"$(sql -d shop -c 'SELECT count(snowflake_nextval(g)) FROM generate_series(100, 899) g' >/dev/null
 		scrape; grep -c '^seqid_' "$work/metrics")"
