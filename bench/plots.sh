@@ -1,4 +1,9 @@
-# plots.sh: the results as tab-separated files, and as pictures.
+# plots.sh: the results as tab-separated files, and as pictures of these.  To be
+# sourced, by bash, with $out and $work set.
+#
+# Colours are told apart by lightness too, and lines by dashes and points, so that the
+# pictures can be read in black and white.  seqid's kinds come first, then
+# PostgreSQL's, then those of peers.
 
 write_results()
 {
@@ -11,6 +16,32 @@ write_results()
 	printf '%s\n' "$caption" >"$out/machine.txt"
 }
 
+# in_order: lines that begin with a subject, in the order in which they are drawn, with
+# its origin and place put before: 1 is seqid's, 2 PostgreSQL's, 3 a peer's, 4 what
+# keys are compared with.
+in_order()
+{
+	awk -F '\t' -v OFS='\t' '
+		function origin(subject)
+		{
+			if (subject ~ /^(snowflake|comb|uuid_|scatter|horizon)/)
+				return 1
+			if (subject ~ /^peer /)
+				return 3
+			return subject ~ /^(the query alone|no reader)$/ ? 4 : 2
+		}
+		function place(subject)
+		{
+			for (i = 1; i <= kinds; i++)
+				if (index(subject, kind[i]) == 1)
+					return i
+			return kinds + 1
+		}
+		BEGIN { kinds = split("snowflake comb uuid_time uuid_sequence", kind, " ") }
+		{ print origin($1), place($1), NR, $0 }' |
+		sort -t $'\t' -k 1,1n -k 2,2n -k 3,3n | cut -f 1,3-
+}
+
 # What all plots have: SVG, black on white, the machine and the command below.
 plot()
 {
@@ -20,8 +51,8 @@ plot()
 		set terminal svg size 800,420 noenhanced font 'sans-serif,12' background 'white'
 		set output '$out/$name.svg'
 		set title "$title"
-		set label 1 "$caption" at screen 0.5,0.025 center font 'sans-serif,9'
-		set bmargin 5
+		set label 1 "$(sed 's/; /\\n/' "$out/machine.txt")" at screen 0.5,0.055 center font 'sans-serif,9'
+		set bmargin 6
 		set border 3
 		set tics nomirror
 		set datafile separator "\t"
@@ -31,44 +62,70 @@ plot()
 
 # bars NAME TITLE PART METRIC FACTOR FORMAT [log]: a bar for each subject, with its
 # figure; the whiskers go from the smallest to the largest round.  The axis begins at
-# 0, or is logarithmic.
+# 0, or is logarithmic.  From dark to light: seqid's, PostgreSQL's, peers'; what they
+# are compared with is empty.
 bars()
 {
 	local axis="set yrange [0:*]"
 
 	[ "${7:-}" != log ] || axis="set logscale y; set yrange [1:*]"
-	value "SELECT subject || E'\t' || median * $5 || E'\t' || smallest * $5 || E'\t' || largest * $5
-	         FROM median WHERE part = '$3' AND metric = '$4' ORDER BY n" >"$work/bars.tsv"
+	awk -F '\t' -v OFS='\t' -v part="$3" -v metric="$4" -v factor="$5" '
+		$1 == part && $3 == metric { print $2, $5 * factor, $6 * factor, $7 * factor }' "$out/results.tsv" |
+		in_order >"$work/bars.tsv"
 	[ -s "$work/bars.tsv" ] || return 0
 	plot "$1" "$2" <<-PLOT
-		set style fill pattern 4 border -1
+		set style fill solid border lc 'black'
 		set boxwidth 0.6
 		$axis
 		set offsets graph 0.02, graph 0.02, graph 0.12, 0
 		set xtics rotate by -20 font 'sans-serif,10'
-		set bmargin 6
+		set bmargin 7
 		set grid ytics lc 'gray'
-		unset key
-		plot '$work/bars.tsv' using 0:2:xtic(1) with boxes lc 'black' title 'median', \
-		     '' using 0:3:(0):(\$4 - \$3) with vectors nohead lc 'black' lw 2, \
-		     '' using 0:4:(sprintf('$6', \$2)) with labels offset 0,0.8 font 'sans-serif,10'
+		set key above right samplen 1.5
+		set xtics ($(awk -F '\t' '{ printf "%s\"%s\" %d", (NR > 1 ? ", " : ""), $3, NR - 1 }' "$work/bars.tsv"))
+		of(wanted) = int(column(1)) == wanted ? column(4) : NaN
+		plot '$work/bars.tsv' using 0:(of(1)) with boxes lc '#08407e' title 'seqid', \
+		     '' using 0:(of(2)) with boxes lc '#f0a858' title 'PostgreSQL', \
+		     $(awk -F '\t' '$1 == 3 { n = 1 } END { if (n) print "\x27\x27 using 0:(of(3)) with boxes lc \x27#d8d8d8\x27 title \x27others\x27," }' "$work/bars.tsv") \
+		     '' using 0:(of(4)) with boxes lc 'white' notitle, \
+		     '' using 0:5:(0):(\$6 - \$5) with vectors nohead lc 'white' lw 5 notitle, \
+		     '' using 0:5:(0):(\$6 - \$5) with vectors nohead lc 'black' lw 2 notitle, \
+		     '' using 0:6:(sprintf('$6', \$4)) with labels offset 0,0.8 font 'sans-serif,10' notitle
 	PLOT
 }
 
-# lines NAME TITLE PART COLUMN LABEL: an index as its table grows.
+# style_of KIND N: the same in every picture; of others, the Nth in a picture.  seqid's
+# are dark and thick, so that one which lies on the same curve is seen on them.
+style_of()
+{
+	case $1 in
+		snowflake) echo "lc '#08407e' dt 1 lw 5 pt 7 ps 0.9" ;;
+		comb) echo "lc '#2e86c8' dt 1 lw 5 pt 5 ps 0.9" ;;
+		uuid_time) echo "lc '#000000' dt 3 lw 4 pt 9 ps 1" ;;
+		uuid_sequence) echo "lc '#2c7a6b' dt 5 lw 4 pt 13 ps 1.1" ;;
+		bigserial) echo "lc '#e8a860' dt 1 lw 1.5 pt 6 ps 0.9" ;;
+		cached) echo "lc '#b8772e' dt 2 lw 1.5 pt 4 ps 0.9" ;;
+		random) echo "lc '#e0603c' dt 4 lw 1.5 pt 8 ps 1" ;;
+		'core uuidv7') echo "lc '#f5b040' dt 2 lw 2 pt 12 ps 1.2" ;;
+		*) echo "lc '#909090' dt $2 lw 1 pt $((14 + $2 % 2))" ;;
+	esac
+}
+
+# lines NAME TITLE PART COLUMN LABEL [FACTOR]: an index as its table grows.  COLUMN is
+# one of growth.tsv, by number.
 lines()
 {
 	local kind n=0 plots=""
 
 	while IFS= read -r kind; do
 		n=$((n + 1))
-		value "SELECT rows || E'\t' || avg($4) FROM growth WHERE part = '$3' AND kind = '$kind'
-		        GROUP BY rows ORDER BY rows" >"$work/line$n.tsv"
-		plots+="${plots:+, }'$work/line$n.tsv' using (\$1 / 1e6):2 with linespoints lc 'black' dt $n pt $n title '$kind'"
-	done < <(value "SELECT kind FROM growth WHERE part = '$3' GROUP BY kind ORDER BY max($4) DESC, kind")
+		awk -F '\t' -v OFS='\t' -v part="$3" -v kind="$kind" -v n="$4" -v factor="${6:-1}" '
+			$1 == part && $2 == kind { print $3 / 1e6, $n * factor }' "$out/growth.tsv" >"$work/line$n.tsv"
+		plots+="${plots:+, }'$work/line$n.tsv' using 1:2 with linespoints $(style_of "$kind" "$n") title '$kind'"
+	done < <(awk -F '\t' -v part="$3" '$1 == part && !seen[$2]++ { print $2 }' "$out/growth.tsv" | in_order | cut -f 3)
 	[ -n "$plots" ] || return 0
 	plot "$1" "$2" <<-PLOT
-		set key outside right
+		set key outside right samplen 5
 		set xlabel 'million rows inserted'
 		set ylabel '$5'
 		set yrange [0:*]
@@ -85,6 +142,6 @@ draw_plots()
 	bars order "Keys smaller than the one before, in per cent, 8 clients inserting" order misordered 1 '%.2f'
 	bars outbox "Milliseconds from a commit to when its row is seen, median" outbox p0.5 1 '%.0f' log
 	bars outbox_writers "Transactions a second of 8 clients that write an outbox" outbox tps 1 '%.0f'
-	lines fragmentation "Fragmentation of the index, 8 clients inserting" order fragmentation 'leaf fragmentation, %'
-	lines wrap "Index size: old rows deleted, but for one in twenty" wrap 'index_size / 1e6' 'MB'
+	lines fragmentation "Fragmentation of the index, 8 clients inserting" order 5 'leaf fragmentation, %'
+	lines wrap "Index size: old rows deleted, but for one in twenty" wrap 6 'MB' 1e-6
 }

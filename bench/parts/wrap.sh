@@ -27,7 +27,7 @@ part_wrap()
 			SQL
 		done
 		sql -c "DROP TABLE wrapped" -c "DROP SEQUENCE sequence_wrap"
-	done < <(value "SELECT name FROM kind WHERE name IN ('bigserial', 'snowflake', 'comb', 'uuid_sequence', 'random') ORDER BY n")
+	done < <(value "SELECT name FROM kind WHERE name IN ('bigserial', 'snowflake', 'comb', 'uuid_sequence', 'random', 'core uuidv7') ORDER BY n")
 	progress_end
 
 	sql <<-'SQL'
