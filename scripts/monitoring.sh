@@ -34,6 +34,9 @@ pids=()
 
 end()
 {
+	local status=$?
+
+	[ $status = 0 ] || [ ! -f "$work/server.log" ] || tail -n 40 "$work/server.log" >&2
 	[ ${#pids[@]} = 0 ] || kill "${pids[@]}" 2>/dev/null || true
 	forget_clock
 	clean_up
@@ -101,6 +104,8 @@ need_package_lists
 need_packages python3 curl ca-certificates
 unpack prometheus
 tools=$work/tools/usr/bin
+# Later releases have it in a package of its own.
+[ -x "$tools/promtool" ] || unpack promtool
 
 #
 # The rules
