@@ -55,7 +55,7 @@ layout_of_word(int word, int *shard)
 {
 	int			i = SNOWFLAKE_LAYOUTS - 1;
 
-	while (word < snowflake_layouts[i]->first_word)
+	while (i > 0 && word < snowflake_layouts[i]->first_word)
 		i--;
 	*shard = word - snowflake_layouts[i]->first_word;
 	return snowflake_layouts[i];

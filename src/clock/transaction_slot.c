@@ -119,7 +119,7 @@ slot_of(int number)
 }
 
 static pg_atomic_uint64 *
-slot_of_process(PGPROC *proc)
+slot_of_process(const PGPROC *proc)
 {
 	return slot_of((int) (proc - ProcGlobal->allProcs));
 }

@@ -77,14 +77,15 @@ Datum
 comb_uuid_last(PG_FUNCTION_ARGS)
 {
 	TimestampTz time = PG_GETARG_TIMESTAMPTZ(0);
-	int64		tick = seqid_checked_comb_tick(time);
-	int64		us = time - UNIX_EPOCH_PG_US;
+	int64		tick;
+
+	(void) seqid_checked_comb_tick(time);
 
 	/*
 	 * The tick before that in which the next microsecond begins.  There is no
 	 * overflow: of the very last microsecond this is COMB_MAX_TICK.
 	 */
-	tick = comb_tick_of_us(us + 1) - 1;
+	tick = comb_tick_of_us(time - UNIX_EPOCH_PG_US + 1) - 1;
 	PG_RETURN_UUID_P(uuid_from_halves(comb_compose(tick, COMB_RANDOM_MASK)));
 }
 

@@ -30,7 +30,7 @@ wall_clock_read(void)
 	(void) clock_gettime(CLOCK_REALTIME, &now);
 
 	result.unix_ms = (int64) now.tv_sec * WALL_MS_PER_S + now.tv_nsec / WALL_NS_PER_MS;
-	result.ns = now.tv_nsec % WALL_NS_PER_MS;
+	result.ns = (int32) (now.tv_nsec % WALL_NS_PER_MS);
 	return result;
 }
 
