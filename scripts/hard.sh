@@ -81,7 +81,7 @@ part_asan()
 	[ $status = 0 ] || cat "$log" "$work/source/regression.diffs" >&2 || true
 	count_tests "$log"
 	verdict $status "asan: the suite ends"
-	show_findings && verdict 0 "asan: no findings" || verdict 1 "asan: findings"
+	show_findings "$work/source/log/postmaster.log" && verdict 0 "asan: no findings" || verdict 1 "asan: findings"
 }
 
 # ------------------------------------------------------------------------

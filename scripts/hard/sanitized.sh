@@ -3,8 +3,8 @@
 #
 # The library is compiled with its assertions (the server's own headers have some as
 # well), and without -fwrapv, so that a signed overflow is a finding: nothing of
-# ours needs it to wrap around.  A finding aborts the backend, which fails its test,
-# and is written below $work/findings.
+# ours needs it to wrap around.  A finding aborts the backend, which fails its test;
+# show_findings prints it.
 #
 # libc comes before the sanitizer: with the sanitizer in front, the server hangs as
 # soon as it takes a lock inside libc, before it runs a line of ours.  So malloc() is
@@ -41,7 +41,8 @@ sanitized()
 		"$@"
 }
 
-# show_findings: prints them; true if there are none.
+# show_findings SERVER_LOG: prints them; true if there are none. One of undefined
+# behaviour, and an assertion, is in the server's log.
 show_findings()
 {
 	local found=0 file
@@ -51,5 +52,6 @@ show_findings()
 		cat "$file" >&2
 		found=1
 	done
+	! grep -E -A 30 'runtime error: |^TRAP: ' "$1" >&2 || found=1
 	return $found
 }
