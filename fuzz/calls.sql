@@ -1,0 +1,57 @@
+--
+-- Statements that call every function of seqid with arguments at random, of the
+-- kinds that its types have.  The generator is seeded: the same seed gives the same
+-- statements.  scripts/fuzz.sh executes what this prints.
+--
+-- :count statements, from seed :seed
+SELECT setseed(:seed::double precision / 1000000) \g /dev/null
+
+CREATE FUNCTION pg_temp.pick(choices text[]) RETURNS text LANGUAGE sql VOLATILE AS
+$$ SELECT choices[1 + floor(random() * cardinality(choices))::int] $$;
+
+CREATE FUNCTION pg_temp.integer_of(bits int) RETURNS text LANGUAGE sql VOLATILE AS
+$$ SELECT CASE floor(random() * 4)::int
+	WHEN 0 THEN pg_temp.pick(ARRAY['0', '1', '-1', '31', '32', '63', '64', '1023', '1024', '4096', '65536'])
+	WHEN 1 THEN pg_temp.pick(ARRAY[(2::numeric ^ (bits - 1) - 1)::numeric(20,0)::text, (-2::numeric ^ (bits - 1))::numeric(20,0)::text])
+	ELSE trunc((random()::numeric - 0.5) * 2 ^ floor((random() * (bits - 1))::numeric))::text END $$;
+
+CREATE FUNCTION pg_temp.text_at_random() RETURNS text LANGUAGE sql VOLATILE AS
+$$ SELECT CASE floor(random() * 3)::int
+	WHEN 0 THEN pg_temp.pick(ARRAY['', 'a', 'public', '0', '7ZZZZZZZZZZZZZZZZZZZZZZZZZ', 'LygHa16AHYF', '3, 16-31', '-', E'\u00e4'])
+	ELSE (SELECT coalesce(string_agg(chr(32 + floor(random() * 95)::int), ''), '')
+			FROM generate_series(1, floor(random() * 40 + 0 * length(x.x))::int)) END
+	FROM (VALUES ('')) x (x) $$;
+
+CREATE FUNCTION pg_temp.argument(type text) RETURNS text LANGUAGE plpgsql VOLATILE AS
+$$
+BEGIN
+	IF random() < 0.04 THEN
+		RETURN 'NULL::' || type;
+	ELSIF type LIKE '%[]' THEN
+		RETURN format('%L::%s', (SELECT array_agg(trim(BOTH '''' FROM split_part(pg_temp.argument(left(type, -2)), '''', 2)))
+			FROM generate_series(1, floor(random() * 8)::int)), type);
+	END IF;
+	RETURN format('%L::%s', CASE type
+		WHEN 'bigint' THEN pg_temp.integer_of(64)
+		WHEN 'integer' THEN pg_temp.integer_of(32)
+		WHEN 'uuid' THEN CASE WHEN random() < 0.5 THEN gen_random_uuid()::text
+			ELSE pg_temp.pick(ARRAY['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+				'ffffffff-ffff-7fff-bfff-ffffffffffff', '018c8c5e-0000-7000-8000-000000000000']) END
+		WHEN 'timestamp with time zone' THEN pg_temp.pick(ARRAY['infinity', '-infinity', 'epoch', '2023-01-01 00:00:00+00', '2092-09-06 15:47:35.551+00',
+			'294276-12-31 23:59:59.999999+00', '4714-11-24 00:00:00+00 BC', '10889-08-02 05:31:50.655999+00', '2024-02-29 12:00:00+00'])
+		WHEN 'regclass' THEN pg_temp.pick(ARRAY['fuzz_sequence', 'fuzz_words', 'pg_class', '0', '4294967295', 'seqid_clock_mark'])
+		WHEN 'boolean' THEN pg_temp.pick(ARRAY['t', 'f'])
+		ELSE pg_temp.text_at_random() END, type);
+END
+$$;
+
+SELECT format('%s %I(%s)%s;', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT' END, p.proname,
+		(SELECT string_agg(pg_temp.argument(format_type(t.oid, NULL)) || left('', n.n), ', ' ORDER BY t.place)
+		   FROM unnest(p.proargtypes) WITH ORDINALITY t (oid, place)),
+		CASE p.prokind WHEN 'w' THEN ' OVER ()' ELSE '' END)
+  FROM generate_series(1, :count) n (n)
+  CROSS JOIN LATERAL
+	   (SELECT q.* FROM pg_depend d JOIN pg_proc q ON q.oid = d.objid
+		 WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+		   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'seqid')
+		 ORDER BY q.proname, q.oid) p;

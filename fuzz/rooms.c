@@ -1,0 +1,229 @@
+/*
+ * rooms.c
+ *	  Fuzzes the arithmetic of src/bits/: what is written is read back, what is read
+ *	  is in range, and nothing is undefined.
+ *
+ * libFuzzer makes the input up.  Its first byte chooses the subject; texts are in a
+ * buffer of just their length, so that a read beyond it is found.
+ */
+#include "postgres.h"
+
+#include "bits/base62.h"
+#include "bits/comb_layout.h"
+#include "bits/crockford32.h"
+#include "bits/jump_hash.h"
+#include "bits/scatter_permutation.h"
+#include "bits/shard_list.h"
+#include "bits/snowflake_layout.h"
+
+/* The server's own, which are not linked. */
+#undef fprintf
+#undef sprintf
+
+extern int	LLVMFuzzerTestOneInput(const uint8 *data, size_t size);
+
+#define check(condition) \
+	do { if (!(condition)) { fprintf(stderr, "not so: %s\n", #condition); abort(); } } while (0)
+
+/* What shard_list.c needs of the server: a phrase, of which no more is asked here. */
+char *
+psprintf(const char *format, ...)
+{
+	static char phrase[] = "is not a shard";
+
+	return *format ? phrase : NULL;
+}
+
+static uint64
+number_at(const uint8 *data, size_t size, size_t place)
+{
+	uint64		number = 0;
+
+	if (place * 8 < size)
+		memcpy(&number, data + place * 8, Min(8, size - place * 8));
+	return number;
+}
+
+/* Reading what was written gives the number; writing what was read, its text. */
+static void
+try_base62(const uint8 *data, size_t size)
+{
+	char		digits[BASE62_MAX_DIGITS];
+	uint64		id = number_at(data, size, 0);
+	uint64		back;
+	int			count = base62_write(id, digits);
+	char	   *text = malloc(size);
+
+	check(count >= 1 && count <= BASE62_MAX_DIGITS);
+	check(base62_read(digits + BASE62_MAX_DIGITS - count, count, &back) == TEXT_DECODED);
+	check(back == id);
+
+	memcpy(text, data, size);
+	if (base62_read(text, size, &id) == TEXT_DECODED)
+	{
+		size_t		zeros = 0;
+
+		while (zeros + 1 < size && text[zeros] == '0')
+			zeros++;
+		count = base62_write(id, digits);
+		check((size_t) count == size - zeros);
+		check(memcmp(text + zeros, digits + BASE62_MAX_DIGITS - count, count) == 0);
+	}
+	free(text);
+}
+
+static void
+try_crockford32(const uint8 *data, size_t size)
+{
+	char		digits[CROCKFORD32_DIGITS];
+	UuidHalves	id = {number_at(data, size, 0), number_at(data, size, 1)};
+	UuidHalves	back;
+	char	   *text = malloc(size);
+
+	crockford32_write(id, digits);
+	check(crockford32_read(digits, CROCKFORD32_DIGITS, &back) == TEXT_DECODED);
+	check(back.high == id.high && back.low == id.low);
+
+	memcpy(text, data, size);
+	if (crockford32_read(text, size, &id) == TEXT_DECODED)
+	{
+		crockford32_write(id, digits);
+		check(crockford32_read(digits, CROCKFORD32_DIGITS, &back) == TEXT_DECODED);
+		check(back.high == id.high && back.low == id.low);
+	}
+	free(text);
+}
+
+/* A list that was read, written as numbers, is read as the same list. */
+static void
+try_shard_list(const uint8 *data, size_t size)
+{
+	char	   *text = malloc(size + 1);
+	ShardList  *list = malloc(sizeof(ShardList));
+	const char *where;
+	const char *why;
+
+	memcpy(text, data, size);
+	text[size] = '\0';
+	if (!seqid_parse_shard_list(text, list, &where, &why))
+		check(where >= text && where <= text + strlen(text) && why != NULL);
+	else
+	{
+		char	   *again = malloc(6 * SHARD_LIST_SHARDS);
+		char	   *p = again;
+		ShardList  *back = malloc(sizeof(ShardList));
+
+		check(list->count >= 1 && list->count <= SHARD_LIST_SHARDS);
+		for (int i = 0; i < list->count; i++)
+			p += sprintf(p, "%s%d", i > 0 ? ", " : "", list->shards[i]);
+		check(seqid_parse_shard_list(again, back, &where, &why));
+		check(back->count == list->count && !back->repeats);
+		check(memcmp(&back->set, &list->set, sizeof(ShardSet)) == 0);
+		check(seqid_shard_not_in_set(list, &back->set) == -1);
+		free(back);
+		free(again);
+	}
+	free(list);
+	free(text);
+}
+
+static void
+try_snowflake(const SnowflakeLayout *layout, const uint8 *data, size_t size)
+{
+	int64		id = (int64) number_at(data, size, 0) & snowflake_max_id(layout);
+	int64		ms = snowflake_id_ms(layout, id);
+	int64		shard = snowflake_id_shard(layout, id);
+	int64		sequence = snowflake_id_sequence(layout, id);
+	int64		tick = snowflake_first_tick(layout, ms) + sequence;
+
+	check(ms >= 0 && ms <= snowflake_max_ms(layout));
+	check(shard >= 0 && shard <= snowflake_max_shard(layout));
+	check(sequence >= 0 && sequence <= snowflake_max_sequence(layout));
+	check(snowflake_compose(layout, ms, shard, sequence) == id);
+	check(snowflake_tick_id(layout, tick, shard) == id);
+	check(snowflake_tick_ms(layout, tick) == ms);
+	check(snowflake_tick_room(layout, tick) == snowflake_max_sequence(layout) + 1 - sequence);
+
+	/* "Defined, if useless, for any ms". */
+	(void) snowflake_first_tick(layout, (int64) number_at(data, size, 1));
+}
+
+static void
+try_comb(const uint8 *data, size_t size)
+{
+	int64		tick = (int64) number_at(data, size, 0) & COMB_MAX_TICK;
+	UuidHalves	halves = comb_compose(tick, number_at(data, size, 1));
+	int64		us = comb_tick_us(tick);
+	int64		unix_ms = comb_tick_ms(tick);
+
+	check(comb_is_valid(halves));
+	check(comb_tick(halves) == tick);
+	check(comb_tick_of_us(us) <= tick && comb_tick_of_us(us + 1) > tick);
+	check(comb_tick_of_ns(unix_ms, 0) == tick - (tick & ((1 << COMB_FRACTION_BITS) - 1)));
+	check(comb_tick_ms(comb_tick_of_ns(unix_ms, COMB_NS_PER_MS - 1)) == unix_ms);
+	check(comb_tick_room(tick) >= 1 && comb_tick_ms(tick + comb_tick_room(tick) - 1) == unix_ms);
+}
+
+static void
+try_scatter(const uint8 *data, size_t size)
+{
+	int64		n = (int64) (number_at(data, size, 0) >> 1);
+	int			bits = (int) (number_at(data, size, 1) % (SCATTER_MAX_PREFIX_BITS + 1));
+	int64		id = scatter_id(n, bits);
+
+	check(id >= 0 && scatter_id_ordinal(id, bits) == n);
+	check(scatter_id(scatter_id_ordinal(n, bits), bits) == n);
+	check(scatter_id_prefix(id, bits) >= 0 && scatter_id_prefix(id, bits) < INT64CONST(1) << bits);
+	check(scatter_id_value(id, bits) == n >> bits);
+}
+
+/* One bucket more moves a key to that one, or not at all. */
+static void
+try_jump_hash(const uint8 *data, size_t size)
+{
+	uint64		key = number_at(data, size, 0);
+	int32		buckets = (int32) (number_at(data, size, 1) % PG_INT32_MAX) + 1;
+	int32		bucket = jump_hash_bucket(key, buckets);
+
+	check(bucket >= 0 && bucket < buckets);
+	if (buckets < PG_INT32_MAX)
+	{
+		int32		next = jump_hash_bucket(key, buckets + 1);
+
+		check(next == bucket || next == buckets);
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8 *data, size_t size)
+{
+	if (size == 0)
+		return 0;
+	switch (data[0] % 8)
+	{
+		case 0:
+			try_base62(data + 1, size - 1);
+			break;
+		case 1:
+			try_crockford32(data + 1, size - 1);
+			break;
+		case 2:
+			try_snowflake(&snowflake_64, data + 1, size - 1);
+			break;
+		case 3:
+			try_snowflake(&snowflake_53, data + 1, size - 1);
+			break;
+		case 4:
+			try_comb(data + 1, size - 1);
+			break;
+		case 5:
+			try_scatter(data + 1, size - 1);
+			break;
+		case 6:
+			try_jump_hash(data + 1, size - 1);
+			break;
+		default:
+			try_shard_list(data + 1, size - 1);
+	}
+	return 0;
+}
