@@ -2,6 +2,8 @@
 # hard.sh: builds and checks seqid in ways that are harder than a compiler.
 #
 #   asan       the regression tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   coverage   lines of src/ that regression and isolation tests do not reach, by
+#              file; with --tap also those of TAP, which takes many minutes
 #   tidy       clang-tidy; .clang-tidy says what is left out, and why
 #   cppcheck   cppcheck; scripts/hard/cppcheck-exceptions
 #
@@ -9,15 +11,21 @@
 # and ends with 'N passed, N failed'; the exit status is 0 if none failed.
 set -euo pipefail
 
-usage='usage: scripts/hard.sh [PART...]
+usage='usage: scripts/hard.sh [--tap] [PART...]
 
-  PART  asan, tidy or cppcheck; all by default'
+  PART   asan, coverage, tidy or cppcheck; all by default
+  --tap  coverage of the TAP tests as well'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 . "$top/scripts/hard/sanitized.sh"
 
-all=(asan tidy cppcheck)
+all=(asan coverage tidy cppcheck)
+tap=no
+if [ "${1:-}" = --tap ]; then
+	tap=yes
+	shift
+fi
 parts=("$@")
 [ ${#parts[@]} -gt 0 ] || parts=("${all[@]}")
 for part in "${parts[@]}"; do
@@ -82,6 +90,56 @@ part_asan()
 	count_tests "$log"
 	verdict $status "asan: the suite ends"
 	show_findings "$work/source/log/postmaster.log" && verdict 0 "asan: no findings" || verdict 1 "asan: findings"
+}
+
+# ------------------------------------------------------------------------
+# Coverage
+# ------------------------------------------------------------------------
+
+part_coverage()
+{
+	local log=$work/coverage.log status=0 tests=(TAP_TESTS=)
+
+	[ $tap = no ] || tests=()
+	fresh_server
+	. "$top/scripts/isolationtester.sh"
+	local pgxs=$work/server/usr/lib/postgresql/$PG_MAJOR/lib/pgxs/src/test/isolation
+	[ -x "$pgxs/isolationtester" ] || install_isolationtester "$pgxs"
+	give_to_user
+	as_user make -s -C "$work/source" PG_CONFIG="$pg_config" with_llvm=no \
+		COPT="-O0 --coverage" all install >"$log" 2>&1 ||
+		{ cat "$log" >&2; die "seqid does not build for coverage"; }
+	as_user make -s -C "$work/source" PG_CONFIG="$pg_config" with_llvm=no \
+		"${tests[@]}" installcheck >"$log" 2>&1 || status=$?
+	[ $status = 0 ] || cat "$log" >&2
+	verdict $status "coverage: the tests pass"
+
+	cd "$work/source"
+	as_user sh -c 'for f in $(find src -name "*.gcda"); do gcov -p -o "$(dirname $f)" "$f"; done' \
+		>"$work/gcov.log" 2>&1
+	# A line of a header is reached if it is in any of the files that include it.
+	awk -F: '
+		function trim(s) { gsub(/ /, "", s); return s }
+		{ count = trim($1); line = trim($2) + 0 }
+		line == 0 && $3 == "Source" { file = $4; sub(/^\.\//, "", file); sub(/^.*src\//, "src/", file) }
+		line > 0 && count != "-" && file ~ /^src\// {
+			seen[file, line] = 1
+			if (count !~ /^[#=]/) hit[file, line] = 1
+			if (line > last[file]) last[file] = line
+		}
+		END {
+			for (file in last) {
+				missed = ""; n = all = 0
+				for (l = 1; l <= last[file]; l++) {
+					if (!((file, l) in seen)) continue
+					all++
+					if (!((file, l) in hit)) { n++; missed = missed " " l }
+				}
+				total += all; out += n
+				printf "%-36s %4d of %4d%s\n", file, all - n, all, (n ? "; not" missed : "")
+			}
+			printf "%-36s %4d of %4d lines reached\n", "~all", total - out, total
+		}' *.gcov | sort
 }
 
 # ------------------------------------------------------------------------
