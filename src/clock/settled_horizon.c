@@ -70,7 +70,7 @@ insert_end(void)
  * it shares its place with others, while their slots are not ours to look at.
  */
 static void
-check_own_place(DatabaseState *database)
+check_own_place(const DatabaseState *database)
 {
 	if (database == seqid_overflow_place(seqid_shared_state()))
 		ereport(ERROR,
