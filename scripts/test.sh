@@ -128,7 +128,7 @@ run_suite()
 	say "running $suite tests"
 	as_user env SEQID_NEXT_LIBRARY="$work/next/seqid.so" \
 		make -s -C "$work/source" PG_CONFIG="$pg_config" "${only[@]}" \
-		PROVE_FLAGS=--verbose installcheck >"$log" 2>&1 || status=$?
+		PROVE_FLAGS='--verbose --merge' installcheck >"$log" 2>&1 || status=$?
 
 	case $suite in
 		# 'test name ... ok 12 ms' up to 15, TAP since 16
