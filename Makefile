@@ -79,8 +79,13 @@ $(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*/*.h)
 src/seqid.o src/seqid.bc src/version.o src/version.bc: META.json
 
 # What is released on PGXN, of what is committed.
+ARCHIVE = seqid-$(SEQID_VERSION).zip
+
 dist:
 	scripts/release.sh --final
-	git archive --format zip --prefix=seqid-$(SEQID_VERSION)/ -o seqid-$(SEQID_VERSION).zip HEAD
+	$(MAKE) archive
 
-.PHONY: dist
+archive:
+	git archive --format zip --prefix=seqid-$(SEQID_VERSION)/ -o "$(ARCHIVE)" HEAD
+
+.PHONY: dist archive

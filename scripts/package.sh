@@ -3,7 +3,8 @@
 #
 # For each release of Debian: builds in a clean chroot, with dpkg-buildpackage;
 # lintian has to find no errors.  Then, in another bare one: installs, draws keys, runs
-# autopkgtest, upgrades, removes, purges; nothing may be left.  The chroots are made by
+# autopkgtest, upgrades, removes, purges; nothing may be left.  The archive for PGXN is
+# installed by its client where the packages were built.  The chroots are made by
 # debootstrap (about two minutes) and kept, see scripts/chroot.sh; what is built goes
 # into copies of them.  Needs root, or sudo.
 #
@@ -60,6 +61,7 @@ build_packages()
 	say "building packages for Debian $suite"
 	bare_copy "$suite" "$chroot" || return 1
 	put_sources "$chroot/build" || return 1
+	as_root cp "$work/seqid.zip" "$chroot/build" || return 1
 	in_chroot "$chroot" sh "/build/seqid-$version/scripts/package/build.sh" </dev/null
 }
 
@@ -95,8 +97,10 @@ clean_up()
 make_work_directory
 
 need_package_lists
-need_packages debootstrap util-linux
+choose_major
+need_packages debootstrap util-linux git make "postgresql-server-dev-$PG_MAJOR"
 copy_sources
+make -s -C "$top" archive PG_CONFIG="/usr/lib/postgresql/$PG_MAJOR/bin/pg_config" ARCHIVE="$work/seqid.zip"
 version=$(sed -n '/"version"/{s/[^:]*: *"//; s/".*//p; q}' "$top/META.json")
 
 log=$work/results

@@ -1,6 +1,7 @@
 #!/bin/sh
-# build.sh REVISION: in a chroot, builds the packages of /build/seqid-*/, those of a
-# later revision too, and lets lintian look at them.
+# build.sh: in a chroot, builds the packages of /build/seqid-*/, those of a later
+# revision too, and lets lintian look at them; then installs /build/seqid.zip as users
+# of PGXN do.
 #
 # Prints a line 'ok ...' or 'not ok ...' for each step; what is built is in
 # /build/first and /build/second.
@@ -53,3 +54,9 @@ version=$(dpkg-parsechangelog -S Version)
 mv /build/changelog debian/changelog
 step 'dpkg-buildpackage of a later revision' dpkg-buildpackage -us -uc -b
 keep second
+
+step "PGXN's client" apt-get install -y -qq --no-install-recommends pgxnclient postgresql
+step 'pgxn install' pgxn install --yes /build/seqid.zip
+step 'pgxn load' pg_virtualenv -t sh -c '
+	pgxn load --yes -d postgres /build/seqid.zip
+	test "$(psql -XAtqc "SELECT library FROM seqid_version()" postgres)" = "$1"' sh "${version%-*}"
