@@ -37,8 +37,7 @@ sub start_again
 		# The process file is the old server's: the node is not running.
 		$node->{_pid} = undef;
 		return 0;
-	}
-	10 or die 'the server does not start';
+	} or die 'the server does not start';
 	return;
 }
 

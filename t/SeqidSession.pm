@@ -43,7 +43,8 @@ sub wait_until_blocked
 }
 
 # SeqidSession->new($node, $database): connects, and returns when connected.  Its
-# errors tell their SQLSTATE; {pid} is its process.
+# errors tell their SQLSTATE; {pid} is its process.  What it is sent may take three
+# minutes, each time, however old the session is.
 sub new
 {
 	my ($class, $node, $database) = @_;
@@ -69,6 +70,7 @@ sub send
 
 	$self->{mark} = 'end-of-answer-' . ++$self->{marks};
 	$sql .= ';' unless $sql =~ /^\\/;
+	$self->{timer}->start;
 	$self->{in} .= "$sql\n\\echo $self->{mark}\n";
 	$self->{run}->pump_nb;
 	return;
@@ -164,6 +166,7 @@ sub close
 {
 	my ($self) = @_;
 
+	$self->{timer}->start;
 	$self->{in} .= "\\q\n";
 	$self->{run}->finish;
 	return;
