@@ -18,8 +18,8 @@ sub crash_backend
 	my ($node) = @_;
 	my $session = SeqidSession->new($node);
 
-	is(kill(9, $session->{pid}), 1, 'a backend is killed');
-	eval { $session->query('SELECT 1') };
+	is($session->kill_backend, 1, 'a backend is killed');
+	$session->abandon;
 	SeqidSession::wait_until($node, 'SELECT true')
 	  or die 'the server did not come back';
 	return;

@@ -128,7 +128,8 @@ for my $round (1 .. 4)
 	my @clients = map { $collector->start($node, 'postgres', $_) } @calls;
 
 	$collector->wait_for(20000, @clients);
-	kill 9, $victim->{pid};
+	$victim->kill_backend;
+	$victim->abandon;
 	$collector->finish(@clients);
 	SeqidSession::wait_until($node, 'SELECT true') or die;
 	end_round($round);

@@ -149,7 +149,7 @@ for my $kind ('backend', 'postmaster')
 		if ($kind eq 'backend')
 		{
 			$clock->set('-5s');
-			kill 9, $victim->{pid};
+			$victim->kill_backend;
 			SeqidSession::wait_until($node, 'SELECT horizon IS NULL FROM seqid_stat()')
 			  or die 'the server does not start again';
 		}

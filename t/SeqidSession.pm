@@ -103,6 +103,17 @@ sub waits_for
 	return !$answered;
 }
 
+# Kills its process, and returns when the server knows: from then on it lets nobody in
+# until it has started again.
+sub kill_backend
+{
+	my ($self) = @_;
+	my $killed = kill 9, $self->{pid};
+
+	poll_until { !kill 0, $self->{pid} } or die "process $self->{pid} is not gone";
+	return $killed;
+}
+
 # What was printed, whether or not the answer is complete.
 sub so_far
 {
