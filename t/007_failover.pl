@@ -111,9 +111,7 @@ sub check_promoted
 	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 	$primary->append_conf('postgresql.conf', "synchronous_standby_names = '*'");
 	$primary->reload;
-	$primary->poll_query_until('postgres',
-		"SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
-	  or die 'no synchronous standby';
+	SeqidSession::wait_until_synchronous($primary);
 
 	my $session = SeqidSession->new($primary);
 	$session->query('SELECT snowflake_nextval(5)');

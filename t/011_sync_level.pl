@@ -81,9 +81,7 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'base', has_streaming => 1);
 $standby_clock->start($standby);
 name_standbys('*');
-$primary->poll_query_until('postgres',
-	"SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
-  or die 'no synchronous standby';
+SeqidSession::wait_until_synchronous($primary);
 
 my @lines = (
 	[ 'local' => 'SET synchronous_commit = local', 'SELECT snowflake_nextval(6)', 'SELECT comb_uuid()',

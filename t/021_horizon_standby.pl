@@ -172,8 +172,7 @@ $behind->set('-5s');
 $behind->restart($standby, '-5s', 'fast');
 $primary->append_conf('postgresql.conf', "synchronous_standby_names = '*'");
 $primary->reload;
-$primary->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
-  or die 'no synchronous standby';
+SeqidSession::wait_until_synchronous($primary);
 
 # Two, so that one is there to be committed and one to be rolled back.
 horizon();
@@ -221,8 +220,7 @@ $successor->init_from_backup($standby, 'second', has_streaming => 1);
 $late->start($successor);
 $standby->append_conf('postgresql.conf', "synchronous_standby_names = '*'");
 $standby->reload;
-$standby->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
-  or die 'no synchronous standby';
+SeqidSession::wait_until_synchronous($standby);
 $standby->poll_query_until('postgres', 'SELECT extract(epoch FROM clock_timestamp()) * 1000 > last_value FROM seqid_clock_mark')
   or die 'the clock does not reach the mark';
 my ($told) = horizon($standby);

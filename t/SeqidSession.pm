@@ -42,6 +42,21 @@ sub wait_until_blocked
 	return;
 }
 
+# SeqidSession::wait_until_synchronous($node): waits until a standby is synchronous, and
+# commits wait for it.  The first is said by what sends WAL to it; the second is told
+# by the checkpointer, who reads the configuration file before a checkpoint that is
+# asked for later.
+sub wait_until_synchronous
+{
+	my ($node) = @_;
+
+	$node->poll_query_until('postgres',
+		"SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
+	  or die 'no synchronous standby';
+	$node->safe_psql('postgres', 'CHECKPOINT');
+	return;
+}
+
 # SeqidSession->new($node, $database): connects, and returns when connected.  Its
 # errors tell their SQLSTATE; {pid} is its process.  What it is sent may take three
 # minutes, each time, however old the session is.
