@@ -21,15 +21,23 @@ $node->safe_psql('postgres', 'CREATE EXTENSION seqid; CREATE SEQUENCE seq');
 my $directory = PostgreSQL::Test::Utils::tempdir;
 
 # Lets all clients run a script at once, each writing the rows it gets to a file
-# of its own; returns their rows, a list for each client.
+# of its own; returns their rows, a list for each client.  None begins before the
+# last one is there.
 sub draw
 {
 	my ($script) = @_;
+	my $gate = SeqidSession->new($node);
 	my @sessions = map { SeqidSession->new($node) } 1 .. $clients;
 	my @rows;
 
-	$sessions[$_]->query("\\o $directory/$_.out") for 0 .. $#sessions;
-	$sessions[$_]->send($script) for 0 .. $#sessions;
+	$gate->query('SELECT pg_advisory_lock(1)');
+	for my $client (0 .. $#sessions)
+	{
+		$sessions[$client]->query("\\o $directory/$client.out");
+		$sessions[$client]->send("DO 'BEGIN PERFORM pg_advisory_lock_shared(1); END';\n$script");
+	}
+	SeqidSession::wait_until_blocked($node, @sessions);
+	$gate->close;
 	for my $client (0 .. $#sessions)
 	{
 		$sessions[$client]->answer;
@@ -145,10 +153,10 @@ is( $node->safe_psql(
 	$session->query('SET seqid.max_clock_regression = 0');
 	$session->send('SELECT count(snowflake_nextblock(12, 4096)) FROM generate_series(1, 1000)');
 	my $signals = 0;
-	until ($session->answered)
+	do
 	{
 		$signals += kill('USR1', $session->{pid}) for 1 .. 100;
-	}
+	} until $session->answered;
 	is($session->answer, '1000', 'signals: all blocks were drawn');
 	is($session->errors, '', 'signals: the clock is not said to be behind');
 	cmp_ok($signals, '>', 0, 'signals: were sent');
