@@ -83,7 +83,7 @@ new_database()
 
 # as_client COMMAND...: in the language's directory, with the server in its
 # environment, for at most $limit seconds.
-limit=120
+limit=600
 as_client()
 {
 	(cd "$place" && as_user env HOME="$work" PGHOST=127.0.0.1 PGPORT="$port" PGUSER=regress_client \
@@ -113,7 +113,7 @@ run_client()
 # prepare LANGUAGE: what its programs need, and what has to be compiled.
 prepare()
 {
-	local place=$work/source/clients/$1 limit=900
+	local place=$work/source/clients/$1 limit=2700
 
 	if ! ("${1}_prepare") >"$work/prepare.log" 2>&1 </dev/null; then
 		report 'not ok' "$1" "is ready to run"
@@ -124,8 +124,7 @@ prepare()
 
 packages=$(for language in $languages; do "${language}_packages"; done)
 build_seqid perl $packages
-port=$(perl -MIO::Socket::INET -e \
-	'print IO::Socket::INET->new(LocalAddr => "127.0.0.1", Listen => 1)->sockport')
+port=$(free_ports 1)
 start_for_clients
 
 for language in $languages; do

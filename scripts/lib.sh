@@ -166,3 +166,25 @@ give_to_user()
 {
 	[ "$(id -u)" != 0 ] || chown -R postgres "$work"
 }
+
+# free_ports N: so many ports of 127.0.0.1 that nobody uses, none of them twice; below
+# those that the kernel gives to whoever connects, as it might before they are
+# listened at.
+free_ports()
+{
+	perl -MIO::Socket::INET -e '
+		my ($wanted, $file) = @ARGV;
+		open my $given, "+>>", $file or die "$file: $!";
+		seek $given, 0, 0;
+		my %given = map { $_ => 1 } <$given>;
+		my @ports;
+		while (@ports < $wanted)
+		{
+			my $port = 10240 + int rand 20480;
+
+			next if $given{"$port\n"}++;
+			push @ports, $port if IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => $port, Listen => 1);
+		}
+		print $given map { "$_\n" } @ports;
+		print "@ports\n"' "$1" "$work/ports"
+}

@@ -102,7 +102,7 @@ partition_by_shard()
 	done >/dev/null
 	sql router -c 'INSERT INTO orders SELECT snowflake_nextval(20 + jump_hash(c, 2)), c FROM generate_series(1, 1000) c'
 	for name in old new; do
-		wait_for 30 "$name has read its configuration" is_true $name "SELECT current_setting('seqid.allowed_shards') = '0-19, 22-1023'"
+		wait_for "$name has read its configuration" is_true $name "SELECT current_setting('seqid.allowed_shards') = '0-19, 22-1023'"
 	done
 	check_sql router "by shard: rows are where jump_hash says" t \
 		'SELECT bool_and(snowflake_shard(id) = 20 + jump_hash(customer, 2)) AND count(*) = 1000 FROM orders'

@@ -93,28 +93,16 @@ kill_spawned()
 	done
 }
 
-# wait_for SECONDS WHAT COMMAND...: until the command succeeds.
+# wait_for WHAT COMMAND...: until the command succeeds, for three minutes.
 wait_for()
 {
-	local until=$((SECONDS + $1)) what=$2
-	shift 2
+	local until=$((SECONDS + 180)) what=$1
+	shift
 
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $until ] || die "waited too long until $what"
 		sleep 0.1
 	done
-}
-
-# free_ports N: so many ports of 127.0.0.1 that nobody uses.
-free_ports()
-{
-	python3 - "$1" <<-'PYTHON'
-		import socket, sys
-		sockets = [socket.socket() for _ in range(int(sys.argv[1]))]
-		for one in sockets:
-		    one.bind(("127.0.0.1", 0))
-		print(*(one.getsockname()[1] for one in sockets))
-	PYTHON
 }
 
 #

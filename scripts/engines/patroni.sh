@@ -41,7 +41,7 @@ start_etcd()
 		--listen-peer-urls "http://127.0.0.1:${ports[1]}" \
 		--initial-advertise-peer-urls "http://127.0.0.1:${ports[1]}" \
 		--initial-cluster "only=http://127.0.0.1:${ports[1]}"
-	wait_for 30 "etcd answers" etcd_answers
+	wait_for "etcd answers" etcd_answers
 }
 
 etcd_answers()
@@ -157,13 +157,13 @@ start_cluster()
 		make_node "$name"
 	done
 	start_node node1
-	wait_for 60 "node1 is the primary" is_primary node1
+	wait_for "node1 is the primary" is_primary node1
 	start_node node2
 	start_node node3
 	# A base backup streams, too, but under another name.
-	wait_for 60 "two standbys stream" node_is node1 \
+	wait_for "two standbys stream" node_is node1 \
 		"SELECT count(*) = 2 FROM pg_stat_replication WHERE state = 'streaming' AND application_name ~ 'node'"
-	[ "$mode" != sync ] || wait_for 30 "Patroni has made one of them synchronous" node_is node1 \
+	[ "$mode" != sync ] || wait_for "Patroni has made one of them synchronous" node_is node1 \
 		"SELECT count(*) = 1 FROM pg_stat_replication
 		  WHERE sync_state = 'sync' AND current_setting('synchronous_standby_names') ~ application_name"
 	node node1 'CREATE EXTENSION seqid'
@@ -190,7 +190,7 @@ lose_server()
 	segment=$(awk 'NR == 7 { print $2 }' "$place/$1/data/postmaster.pid")
 	as_user touch "$place/$1/broken"
 	signal_server KILL "$1"
-	wait_for 30 "its processes are gone" as_user ipcrm -m "$segment"
+	wait_for "its processes are gone" as_user ipcrm -m "$segment"
 }
 
 #
@@ -204,7 +204,7 @@ start_client()
 	spawn "client$trials" python3 "$top/scripts/engines/draw.py" "$ids" \
 		$(for name in $nodes; do echo "$name=$place/$name:${port[$name]}"; done)
 	client=$pid
-	wait_for 30 "node1 gives ids" given_more node1 2000
+	wait_for "node1 gives ids" given_more node1 2000
 }
 
 # given NAME: how many ids the client has from it.
@@ -264,9 +264,9 @@ new_primary()
 
 wait_for_failover()
 {
-	wait_for 60 "another node is the primary" new_primary
+	wait_for "another node is the primary" new_primary
 	failover=$((SECONDS - fault_at))
-	wait_for 30 "$new gives ids" given_more "$new" 1
+	wait_for "$new gives ids" given_more "$new" 1
 }
 
 # The old primary's cables are cut; it gives ids for three seconds more, and is lost.
@@ -276,13 +276,13 @@ lose_wal()
 	local name before
 
 	kill_spawned "${cable[node1]}"
-	wait_for 30 "node1 is alone" node_is node1 'SELECT count(*) = 0 FROM pg_stat_replication'
+	wait_for "node1 is alone" node_is node1 'SELECT count(*) = 0 FROM pg_stat_replication'
 	before=$(told node1)
-	wait_for 30 "node1 gives ids that nobody knows of" went_past node1 $((before + 3000))
+	wait_for "node1 gives ids that nobody knows of" went_past node1 $((before + 3000))
 	fault_at=$SECONDS
 	lose_server node1
 	wait_for_failover
-	wait_for 30 "$new comes past the ids of node1" went_past "$new" "$(told node1)"
+	wait_for "$new comes past the ids of node1" went_past "$new" "$(told node1)"
 }
 
 # Nobody tells the old primary that there is another.
@@ -291,7 +291,7 @@ stop_patroni()
 	fault_at=$SECONDS
 	kill -STOP "${patroni[node1]}"
 	wait_for_failover
-	wait_for 30 "$new gives ids for two seconds" went_past "$new" $(($(told "$new") + 2000))
+	wait_for "$new gives ids for two seconds" went_past "$new" $(($(told "$new") + 2000))
 	if [ "$mode" = sync ]; then
 		wait_for_silence
 	else
@@ -308,15 +308,15 @@ stop_both()
 	wait_for_failover
 	signal_server CONT node1
 	wait_for_silence
-	wait_for 30 "$new gives ids for two seconds" went_past "$new" $(($(told "$new") + 2000))
+	wait_for "$new gives ids for two seconds" went_past "$new" $(($(told "$new") + 2000))
 	kill -CONT "${patroni[node1]}"
-	wait_for 60 "node1 is not a primary any more" steps_down node1
+	wait_for "node1 is not a primary any more" steps_down node1
 }
 
 # An old primary whose synchronous standby has left waits for it with the mark.
 wait_for_silence()
 {
-	wait_for 30 "node1 waits for its standby" node_is node1 \
+	wait_for "node1 waits for its standby" node_is node1 \
 		"SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'snowflake_nextval'"
 	is_primary node1
 }

@@ -67,7 +67,7 @@ start_pooler()
 	INI
 	printf '"%s" ""\n' postgres regress_app regress_batch | as_user tee "$place/pooler/users" >/dev/null
 	spawn pgbouncer /usr/sbin/pgbouncer "$place/pooler/pgbouncer.ini"
-	wait_for 30 "PgBouncer answers" pooler_console 'SHOW VERSION'
+	wait_for "PgBouncer answers" pooler_console 'SHOW VERSION'
 }
 
 # pooled ROLE ARGUMENT...: psql through the pooler.
