@@ -83,7 +83,7 @@ for my $kind (sort keys %draw)
 	$writer->query('BEGIN');
 	send_to_stop($writer, LISTING, "SELECT $draw{$kind}");
 	my $told = horizon();
-	$clock->set('-5s');
+	$clock->set('-9s');
 	go(LISTING);
 	my $drawn = $writer->answer;
 	is(value("'$drawn'::timestamptz >= '$told'"), 't', "listing, $kind: the key is not below the horizon")
@@ -97,7 +97,7 @@ for my $kind (sort keys %draw)
 	$writer->query('BEGIN');
 	send_to_stop($writer, LISTED, "SELECT $draw{$kind}");
 	$told = horizon();
-	$clock->set('-5s');
+	$clock->set('-9s');
 	go(LISTED);
 	$drawn = $writer->answer;
 	is(value("'$drawn'::timestamptz >= '$told'"), 't', "listed, $kind: the key is not below the horizon");
@@ -113,7 +113,7 @@ for my $stop (RAISED, SCANNED)
 
 	$clock->set('+0s');
 	send_to_stop($reader, $stop, 'CALL seqid_horizon()');
-	$clock->set('-5s');
+	$clock->set('-9s');
 	$writer->query('BEGIN');
 	my $drawn = $writer->query("SELECT $draw{snowflake}");
 	go($stop);
