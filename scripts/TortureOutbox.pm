@@ -130,13 +130,13 @@ sub ask
 }
 
 # Tries something again and again, with new sessions after it failed, until it
-# was done once after the file was there; or a minute after.
+# was done once after the file was there; or three minutes after.
 sub repeat_until
 {
 	my ($self, $file, $pause, $something) = @_;
 	my ($done, $seen);
 
-	until ($done && $seen || defined $seen && time > $seen + 60)
+	until ($done && $seen || defined $seen && time > $seen + 180)
 	{
 		$seen //= time if -e $file;
 		$done = eval { $something->(); 1 };
@@ -253,7 +253,7 @@ sub end_all_prepared
 	my ($self) = @_;
 
 	$self->{name} = 'the end';
-	SeqidPoll::poll_until { eval { $self->end_prepared(1); 1 } } 60
+	SeqidPoll::poll_until { eval { $self->end_prepared(1); 1 } }
 	  or die 'transactions stay prepared';
 	$self->forget_session('primary');
 	return;
