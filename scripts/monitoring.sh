@@ -36,10 +36,36 @@ end()
 {
 	local status=$?
 
-	[ $status = 0 ] || [ ! -f "$work/server.log" ] || tail -n 40 "$work/server.log" >&2
+	if server_has_died; then
+		keep_what_is_left
+	elif [ $status != 0 ] && [ -f "$work/server.log" ]; then
+		tail -n 40 "$work/server.log" >&2
+	fi
 	[ ${#pids[@]} = 0 ] || kill "${pids[@]}" 2>/dev/null || true
 	forget_clock
 	clean_up
+}
+
+# It does not start again by itself then: see stay_down.
+server_has_died()
+{
+	grep -qE 'was terminated by signal|PANIC:' "$work/server.log" 2>/dev/null
+}
+
+# The log and the core files of a server that has died, which are all that can tell why.
+keep_what_is_left()
+{
+	local kept core
+
+	kept=$(mktemp -d "${TMPDIR:-/tmp}/seqid-died.XXXXXX")
+	cp "$work/server.log" "$kept"
+	cat "$work/server.log" >&2
+	for core in "$work"/data/core*; do
+		[ -f "$core" ] || continue
+		cp "$core" "$kept"
+		! command -v gdb >/dev/null || gdb -batch -ex bt "$bin/postgres" "$core" >&2 || true
+	done
+	say "the server has died; what is left of it is in $kept"
 }
 
 # What libfaketime leaves of the server that was started last.
@@ -65,6 +91,7 @@ check()
 		report ok "$1" "$3"
 	else
 		report FAILED "$1" "$3, not $2"
+		! server_has_died || die "the server has died"
 	fi
 }
 
@@ -168,10 +195,30 @@ set_clock()
 	as_user mv "$work/clock.new" "$work/clock"
 }
 
+# The handler of a timer's signal asks for the time, and libfaketime then opens its
+# file and calls malloc(), which the signal may have interrupted: the session dies.
+# Nobody here sets a timeout, but from 15 on the server starts a timer of its own in
+# sessions that report their statistics often, as those of the exporter do.  So no
+# timer ever fires.
+without_timers()
+{
+	cc -shared -fPIC -o "$work/no_timers.so" -x c - <<-'C'
+		int setitimer(int which, const void *value, void *old);
+
+		int
+		setitimer(int which, const void *value, void *old)
+		{
+			(void) which, (void) value, (void) old;
+			return 0;
+		}
+	C
+}
+
 # As t/SeqidClock.pm has it.
 start_with_clock()
 {
-	as_user env LD_PRELOAD="$(echo /usr/lib/*/faketime/libfaketime.so.1)" \
+	as_user sh -c 'ulimit -c unlimited 2>/dev/null; exec "$@"' sh \
+		env LD_PRELOAD="$(echo /usr/lib/*/faketime/libfaketime.so.1) $work/no_timers.so" \
 		FAKETIME_TIMESTAMP_FILE="$work/clock" FAKETIME_NO_CACHE=1 \
 		FAKETIME_DONT_FAKE_MONOTONIC=1 DONT_FAKE_MONOTONIC=1 TZ=UTC \
 		"$bin/pg_ctl" -s -w -D "$work/data" -l "$work/server.log" start ||
@@ -190,9 +237,17 @@ restart_at()
 	start_with_clock
 }
 
+# stay_down: a server that has died does not start again as if nothing had been.
+stay_down()
+{
+	as_user tee -a "$work/data/postgresql.conf" >/dev/null <<<'restart_after_crash = off'
+}
+
+without_timers
 set_clock +0s
 start_server 32MB
 stop_server
+stay_down
 start_with_clock
 sql <<-'SQL'
 	CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor;
@@ -436,5 +491,6 @@ check 'a standby has no shard yet' NaN "$(metric seqid_shard_number 'datname="sh
 in_shop 'and would have one that is allowed' seqid_shard_refused 0
 raises 'no alert of a standby'
 check 'each query has been answered' 0 "$(metric pg_exporter_last_scrape_error)"
+check 'no process of the server has died' no "$(server_has_died && echo yes || echo no)"
 
 finish
