@@ -361,6 +361,12 @@ has_answered()
 
 draw='SELECT snowflake_nextval(), comb_uuid()'
 
+# As a reader does, whose last horizon is soon too old.
+ask()
+{
+	sql -d shop -c "CALL seqid_horizon()" >/dev/null
+}
+
 #
 # A server that is well
 #
@@ -464,19 +470,23 @@ wait "$holder_PID" 2>/dev/null || true
 
 # The floor of the next life.
 restart_at +0s
-raises 'a mark of an earlier life is ahead' SeqidMarkAheadOfClock
+raises 'a mark of an earlier life is ahead, and nobody asks any more' SeqidHorizonStale SeqidMarkAheadOfClock
 set_clock +1h
 sql -d shop -c "$draw" >/dev/null
-raises 'the clock has caught up'
+raises 'the clock has caught up' SeqidHorizonStale
+ask
+raises 'somebody asks'
 
 set_clock '@2090-01-01 00:00:00'
-raises 'the end of the 41 bits comes near' SeqidYearsLeft
+raises 'the end of the 41 bits comes near' SeqidHorizonStale SeqidYearsLeft
 set_clock +1h
+ask
 raises 'the clock is right again'
 
 sql -d shop -c "ALTER SEQUENCE seqid_clock_mark RENAME TO mislaid"
 raises 'the mark is missing' SeqidCannotDraw
 sql -d shop -c "SELECT seqid_repair_mark()" >/dev/null
+ask
 raises 'the mark is there again'
 
 # A standby is asked the same.
