@@ -4,10 +4,10 @@
 #
 # promtool checks the alerts and runs their tests.  Then a server of our own, whose
 # clock can be set (libfaketime), is asked by a running exporter, as a role that has
-# pg_monitor and nothing else, and a Prometheus scrapes that: all metrics must be
-# there, the same as SQL tells, and no alert.  Then the server is brought into one
-# trouble after the other: just the alerts that it is named for must come, and go
-# again.  (How long an alert waits is what promtool tests.)
+# what docs/monitoring.md gives it and nothing else, and a Prometheus scrapes that: all
+# metrics must be there, the same as SQL tells, and no alert.  Then the server is
+# brought into one trouble after the other: just the alerts that it is named for must
+# come, and go again.  (How long an alert waits is what promtool tests.)
 #
 # Both programs are unpacked from their packages, not installed, as that would start
 # services.  Ends with 'N passed, N failed'; the exit status is 0 if none failed.
@@ -258,6 +258,7 @@ sql <<-'SQL'
 	ALTER DATABASE shop SET seqid.shards = 5;
 	\c shop
 	CREATE EXTENSION seqid;
+	GRANT EXECUTE ON FUNCTION pg_show_all_file_settings() TO regress_monitor;
 	\c office
 	CREATE SCHEMA ids;
 	CREATE EXTENSION seqid SCHEMA ids;
@@ -405,6 +406,7 @@ check 'shards that have issued snowflakes' 1 "$(metric seqid_shards_issuing 'lay
 check 'and snowflake53s' 1 "$(metric seqid_shards_issuing 'layout="snowflake53"')"
 check 'no regression of the clock' 0 "$(metric seqid_shards_clock_regressions_total 'layout="snowflake"')"
 check 'the limit of seqid.max_clock_regression' 10 "$(metric seqid_server_max_clock_regression_seconds)"
+check 'all settings in the files can be read' 0 "$(metric seqid_file_settings_unreadable)"
 check 'timeline' 1 "$(metric seqid_server_timeline)"
 check 'not preloaded' 0 "$(metric seqid_server_preloaded)"
 check 'each query has been answered' 0 "$(metric pg_exporter_last_scrape_error)"
@@ -432,6 +434,18 @@ configure seqid.allowed_shards 6
 raises 'a shard outside the allowed list' SeqidListedShardRefused SeqidShardRefused
 configure seqid.allowed_shards '3, 4 - 9'
 raises 'allowed again'
+
+# A list that ALTER SYSTEM would not take.  The setting does not show it.
+sql -d shop -c "ALTER SYSTEM RESET seqid.allowed_shards" >/dev/null
+as_user tee -a "$work/data/postgresql.conf" >/dev/null <<<"seqid.allowed_shards = '5, x'"
+sql -c "SELECT pg_reload_conf()" >/dev/null
+ask
+raises 'a list that cannot be read' SeqidSettingUnreadable
+check 'no shard is allowed in a new session' refused "$(sql -d shop -Atc "$draw" 2>/dev/null || echo refused)"
+as_user sed -i "s/'5, x'/'5, 7'/" "$work/data/postgresql.conf"
+sql -c "SELECT pg_reload_conf()" >/dev/null
+ask
+raises 'it can be read again'
 
 # A session that holds the horizon while ten minutes go by.
 coproc holder { pg psql -XqAt -d shop 2>&1; }
@@ -488,6 +502,19 @@ raises 'the mark is missing' SeqidCannotDraw
 sql -d shop -c "SELECT seqid_repair_mark()" >/dev/null
 ask
 raises 'the mark is there again'
+
+# Without the right to read the files, the others are answered.
+sql -d shop -c "REVOKE EXECUTE ON FUNCTION pg_show_all_file_settings() FROM regress_monitor"
+is_refused()
+{
+	scrape && [ "$(metric pg_exporter_last_scrape_error)" = 1 ]
+}
+until_true is_refused || true
+check 'a query that the role may not ask is told of' 1 "$(metric pg_exporter_last_scrape_error)"
+check 'and has no answer' '' "$(metric seqid_file_settings_unreadable)"
+in_shop 'the others have' seqid_shard_number 5
+check 'also of the server' 1 "$(metric seqid_server_timeline)"
+sql -d shop -c "GRANT EXECUTE ON FUNCTION pg_show_all_file_settings() TO regress_monitor"
 
 # A standby is asked the same.
 as_user touch "$work/data/standby.signal"
