@@ -64,6 +64,7 @@ StaticAssertDecl(offsetof(SharedState, databases) % SHARED_STATE_LINE_SIZE == 0 
 /* Drawn before the segment is created: its initialization must not fail. */
 static uint64 next_life;
 
+/* But for whose it is, which others look at. */
 static void
 init_database_state(DatabaseState *database)
 {
@@ -76,7 +77,6 @@ init_database_state(DatabaseState *database)
 	pg_atomic_init_u64(&database->raised_ms, (uint64) snowflake_64.epoch_unix_ms);
 	pg_atomic_init_u64(&database->first_ms, 0);
 	pg_atomic_init_u64(&database->told_ms, 0);
-	pg_atomic_init_u32(&database->database, InvalidOid);
 }
 
 static void
@@ -94,7 +94,10 @@ init_shared_state(void *segment)
 		pg_atomic_init_u64(&state->shard_counters[i].clock_regressions, 0);
 	}
 	for (int i = 0; i <= SHARED_STATE_DATABASES; i++)
+	{
 		init_database_state(&state->databases[i]);
+		pg_atomic_init_u32(&state->databases[i].database, InvalidOid);
+	}
 }
 
 static void
