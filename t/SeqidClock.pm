@@ -9,12 +9,19 @@
 # No statement_timeout and the like under it: the handler of a timer's signal asks
 # for the time, and libfaketime then opens its file, wherever the process was, and
 # be it in malloc().  pg_cancel_backend() ends a statement without a timer.
+#
+# What it shares with the programs that a program starts goes with the first one: with
+# pg_ctl, before the server runs an archive_command.  They would make it anew, under
+# their process's number, and end at once where one that was killed had left the same;
+# a file could not be archived then, or be found in the archive.  So the first one is
+# a program that does nothing, and stays.
 
 package SeqidClock;
 
 use strict;
 use warnings;
 
+use IPC::Open2 qw(open2);
 use PostgreSQL::Test::Utils;
 
 use SeqidPoll;
@@ -30,7 +37,34 @@ sub new
 		file => PostgreSQL::Test::Utils::tempdir . '/clock'
 	}, $class;
 	$self->set('+0s');
+	poll_until { $self->share } or die 'libfaketime shares nothing';
 	return $self;
+}
+
+# Starts the program that others share with, until the test ends, as servers may go by
+# a clock that the test has forgotten; false if its number was a killed one's.
+my @first;
+
+sub share
+{
+	my ($self) = @_;
+	local %ENV = (%ENV, $self->environment);
+	my $pid = open2(my $out, my $in, $^X, '-e',
+		'$| = 1; print $ENV{FAKETIME_SHARED} // "", "\n"; <STDIN>');
+
+	push @first, { pid => $pid, in => $in };
+	chomp(my $shared = <$out> // '');
+	$self->{shared} = $shared if $shared ne '';
+	return defined $self->{shared};
+}
+
+# They read until nobody writes any more.
+END
+{
+	local $?;
+
+	close $_->{in} for @first;
+	waitpid $_->{pid}, 0 for @first;
 }
 
 # In the words of libfaketime: '-5s', '+1d', '@2022-01-01 00:00:00' for a clock
@@ -58,7 +92,8 @@ sub environment
 		FAKETIME_NO_CACHE => 1,
 		FAKETIME_DONT_FAKE_MONOTONIC => 1,
 		DONT_FAKE_MONOTONIC => 1,
-		TZ => 'UTC');
+		TZ => 'UTC',
+		defined $self->{shared} ? (FAKETIME_SHARED => $self->{shared}) : ());
 }
 
 # Makes a cluster whose first checkpoint is of this clock: of one that is behind
