@@ -27,7 +27,11 @@ use SeqidSession;
 
 my $node = PostgreSQL::Test::Cluster->new('shop');
 $node->init;
-$node->append_conf('postgresql.conf', "log_line_prefix = '%m [%a] '\nautovacuum = off\n");
+
+# What a step does under its locks, and what is asked here in between, takes a second and
+# more on a slow machine; then a client who waits for it would look for a deadlock in
+# the very moment in which the step waits for him, and be told before it lets go.
+$node->append_conf('postgresql.conf', "log_line_prefix = '%m [%a] '\nautovacuum = off\ndeadlock_timeout = 1min\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION seqid');
 
