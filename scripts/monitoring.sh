@@ -521,7 +521,8 @@ as_user touch "$work/data/standby.signal"
 restart_at +1h
 is_standby()
 {
-	scrape && [ "$(metric seqid_shard_number 'datname="shop"')" = NaN ]
+	scrape && [ "$(metric seqid_shard_number 'datname="shop"')" = NaN ] &&
+		[ "$(metric pg_exporter_last_scrape_error)" = 0 ]
 }
 until_true is_standby || true
 check 'a standby has no shard yet' NaN "$(metric seqid_shard_number 'datname="shop"')"
