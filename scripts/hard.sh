@@ -2,6 +2,8 @@
 # hard.sh: builds and checks seqid in ways that are harder than a compiler.
 #
 #   asan       the regression tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   threads    the lock-free parts in threads, under ThreadSanitizer; see
+#              verify/threads/threads.c
 #   coverage   lines of src/ that regression and isolation tests do not reach, by
 #              file; with --tap also those of TAP, which takes many minutes
 #   tidy       clang-tidy; .clang-tidy says what is left out, and why
@@ -13,14 +15,15 @@ set -euo pipefail
 
 usage='usage: scripts/hard.sh [--tap] [PART...]
 
-  PART   asan, coverage, tidy or cppcheck; all by default
+  PART   asan, threads, coverage, tidy or cppcheck; all by default
   --tap  coverage of the TAP tests as well'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 . "$top/scripts/hard/sanitized.sh"
+. "$top/scripts/hard/threads.sh"
 
-all=(asan coverage tidy cppcheck)
+all=(asan threads coverage tidy cppcheck)
 tap=no
 if [ "${1:-}" = --tap ]; then
 	tap=yes
@@ -90,6 +93,20 @@ part_asan()
 	count_tests "$log"
 	verdict $status "asan: the suite ends"
 	show_findings "$work/source/log/postmaster.log" && verdict 0 "asan: no findings" || verdict 1 "asan: findings"
+}
+
+part_threads()
+{
+	local scenario
+
+	choose_addresses
+	build_machine
+	build_right
+	for scenario in ids steady lives starts horizon team; do
+		check_threads $scenario 1 turns
+		check_threads $scenario 1 free
+	done
+	check_all_broken
 }
 
 # ------------------------------------------------------------------------
