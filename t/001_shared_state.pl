@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 
+use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -101,6 +102,14 @@ cmp_ok($plain->safe_psql('other', 'SELECT snowflake_nextval(6)'),
 	'>', $here + 4095, 'two databases share a shard');
 $plain->stop;
 
+# Without a postmaster, where there are no others, and no memory to share.
+my $statements = "SELECT snowflake_shard(snowflake_nextval(5)) AS drawn\n"
+  . "SELECT comb_uuid_is_valid(comb_uuid()) AS valid\n";
+IPC::Run::run([ 'postgres', '--single', '-D', $plain->data_dir, 'postgres' ],
+	'<', \$statements, '>', \my $single, '2>', \my $errors);
+like($single, qr/drawn = "5".*valid = "t"/s, 'single user: draws keys')
+  or diag($errors);
+
 # Preloaded.
 my $preloaded = PostgreSQL::Test::Cluster->new('preloaded');
 $preloaded->init;
@@ -123,6 +132,36 @@ is($preloaded->safe_psql('postgres', 'SELECT snowflake_shard(snowflake_nextval()
 	'21', 'preloaded: which issues its ids');
 test_sharing($preloaded, 'preloaded');
 test_crash($preloaded, 'preloaded');
+
+# No session comes before the library, so what is taken out of the file was all that
+# stood in the way.
+$preloaded->safe_psql('postgres', "ALTER SYSTEM SET seqid.allowed_shards = '21'");
+$preloaded->restart;
+like(($preloaded->psql('postgres', 'SELECT snowflake_nextval(5)'))[2],
+	qr/shard 5/, 'preloaded: a shard that is not allowed is refused');
+$preloaded->safe_psql('postgres', 'ALTER SYSTEM RESET seqid.allowed_shards');
+$preloaded->reload;
+ok(SeqidSession::wait_until($preloaded, "SELECT current_setting('seqid.allowed_shards') <> '21'"),
+	'preloaded: its list is taken out of the file');
+is($preloaded->safe_psql('postgres', 'SELECT snowflake_shard(snowflake_nextval(5))'),
+	'5', 'preloaded: which allows all shards again');
+
+# Behind another library that wants shared memory.
+SKIP:
+{
+	my $available = $preloaded->safe_psql('postgres',
+		"SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements'");
+
+	skip 'no pg_stat_statements', 2 unless $available;
+	$preloaded->append_conf('postgresql.conf',
+		"shared_preload_libraries = 'pg_stat_statements, seqid'");
+	$preloaded->restart;
+	$preloaded->safe_psql('postgres', 'CREATE EXTENSION pg_stat_statements');
+	is($preloaded->safe_psql('postgres', 'SELECT count(*) > 0 FROM pg_stat_statements'),
+		't', 'preloaded behind another library: that one works');
+	is($preloaded->safe_psql('postgres', 'SELECT snowflake_shard(snowflake_nextval())'),
+		'21', 'preloaded behind another library: so does seqid');
+}
 $preloaded->stop;
 
 # No room: before 17 the slack of shared memory can be used up by lock tables.
