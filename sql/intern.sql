@@ -153,6 +153,11 @@ SELECT scatter_ordinal(intern_id('there', 'by hand'), 4) AS by_hand;
 ALTER TABLE there ADD COLUMN seen timestamptz DEFAULT now();
 ALTER TABLE there DROP COLUMN seen;
 SELECT scatter_ordinal(intern_id('there', 'e'), 4) AS altered;
+-- but what they demand is theirs to say, not a matter of the sequence
+ALTER TABLE there ADD COLUMN kind int UNIQUE;
+ALTER TABLE there ALTER COLUMN kind SET DEFAULT 1;
+SELECT error_of($$SELECT intern_ids('there', '{f,g}')$$) AS of_that_column;
+ALTER TABLE there DROP COLUMN kind;
 -- a sequence that was set back is no reason to give an id twice
 SELECT setval('there_seq', 1001);
 SELECT split_part(error_of($$SELECT intern_ids('there', ARRAY(SELECT 'new ' || n FROM generate_series(1, 50) n))$$), E'\n', 1) AS set_back;
