@@ -2,6 +2,8 @@
 # hard.sh: builds and checks seqid in ways that are harder than a compiler.
 #
 #   asan       the regression tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   valgrind   the tests of codecs and interning under valgrind's memcheck, and the
+#              arithmetic of src/bits/ with inputs at random
 #   threads    the lock-free parts in threads, under ThreadSanitizer; see
 #              verify/threads/threads.c
 #   coverage   lines of src/ that regression and isolation tests do not reach, by
@@ -9,33 +11,47 @@
 #   tidy       clang-tidy; .clang-tidy says what is left out, and why
 #   cppcheck   cppcheck; scripts/hard/cppcheck-exceptions
 #
+# The first three prove themselves with defects that are planted in copies, see
+# scripts/hard/defects.sh and threads.sh.
+#
 # Installs from apt what is missing (as root, or through sudo). Prints what was found,
 # and ends with 'N passed, N failed'; the exit status is 0 if none failed.
 set -euo pipefail
 
 usage='usage: scripts/hard.sh [--tap] [PART...]
 
-  PART   asan, threads, coverage, tidy or cppcheck; all by default
+  PART   asan, valgrind, threads, coverage, tidy or cppcheck; all by default
   --tap  coverage of the TAP tests as well'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 . "$top/scripts/hard/sanitized.sh"
+. "$top/scripts/hard/memcheck.sh"
+. "$top/scripts/hard/defects.sh"
 . "$top/scripts/hard/threads.sh"
 
-all=(asan threads coverage tidy cppcheck)
+all=(asan valgrind threads coverage tidy cppcheck)
 tap=no
-if [ "${1:-}" = --tap ]; then
-	tap=yes
-	shift
-fi
-parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=("${all[@]}")
-for part in "${parts[@]}"; do
-	[[ " ${all[*]} " == *" $part "* ]] || wrong_usage
+parts=()
+for part in "$@"; do
+	if [ "$part" = --tap ]; then
+		tap=yes
+	else
+		[[ " ${all[*]} " == *" $part "* ]] || wrong_usage
+		parts+=("$part")
+	fi
 done
+[ ${#parts[@]} -gt 0 ] || parts=("${all[@]}")
 
 make_work_directory
+# In place of the one that only removes the directory.
+clean_up()
+{
+	trap '' INT TERM
+	stop_server immediate || true
+	rm -rf "$work"
+}
+
 need_package_lists
 choose_major
 need_packages gcc make libc6-dev "postgresql-$PG_MAJOR" "postgresql-server-dev-$PG_MAJOR"
@@ -62,6 +78,56 @@ fresh_server()
 	private_postgres
 	copy_sources
 	give_to_user
+}
+
+# start_server COMMAND...: a server with an empty cluster, its program run by the
+# command. What it does by itself would take most of the time of slow tools; and
+# compiled queries are the server's, not ours.
+start_server()
+{
+	rm -rf "$work/data"
+	as_user "$bin/initdb" -A trust -N -E UTF8 --no-locale -D "$work/data" >"$work/initdb.log" 2>&1 ||
+		{ cat "$work/initdb.log" >&2; die "no cluster"; }
+	as_user tee -a "$work/data/postgresql.conf" >/dev/null <<-CONF
+		listen_addresses = ''
+		unix_socket_directories = '$work'
+		authentication_timeout = 600
+		fsync = off
+		autovacuum = off
+		jit = off
+		wal_level = minimal
+		max_wal_senders = 0
+		max_worker_processes = 0
+		max_logical_replication_workers = 0
+		max_parallel_workers_per_gather = 0
+	CONF
+	(cd "$work" && "$@" "$bin/postgres" -D "$work/data") >"$work/server.log" 2>&1 &
+	server=$!
+	await_server
+}
+
+# Also after a backend crashed.
+await_server()
+{
+	local until=$((SECONDS + 300))
+
+	until sql -c '' >/dev/null 2>&1; do
+		[ $SECONDS -lt $until ] && kill -0 $server 2>/dev/null ||
+			{ cat "$work/server.log" >&2; die "no server"; }
+		sleep 0.2
+	done
+}
+
+# stop_server MODE
+stop_server()
+{
+	[ -e "$work/data/postmaster.pid" ] || return 0
+	(cd / && as_user "$bin/pg_ctl" -s -w -t 120 -m "$1" -D "$work/data" stop) >/dev/null 2>&1
+}
+
+sql()
+{
+	as_user "$bin/psql" -X -q -h "$work" -d postgres "$@"
 }
 
 # The first pattern is of 15 and before, the second of 16 and later.
@@ -93,6 +159,83 @@ part_asan()
 	count_tests "$log"
 	verdict $status "asan: the suite ends"
 	show_findings "$work/source/log/postmaster.log" && verdict 0 "asan: no findings" || verdict 1 "asan: findings"
+	asan_finds_defects
+}
+
+# Each call ends its backend, and the server begins again.
+asan_finds_defects()
+{
+	local call
+
+	plant_defects
+	build_sanitized
+	start_server sanitized
+	sql -c "CREATE EXTENSION seqid"
+	for call in "base62_encode(-1)" "tenant_key_pack(9223372036854775807, 1)"; do
+		await_server
+		sql -c "SELECT $call" >/dev/null 2>&1 || true
+	done
+	stop_server immediate
+	show_findings "$work/server.log" >"$work/findings.asan" 2>&1 || true
+	found "asan: finds planted defects" "$work/findings.asan" \
+		"stack-buffer-overflow.*base62_write" "tenant_key.c:.*runtime error: left shift"
+}
+
+# ------------------------------------------------------------------------
+# Valgrind
+# ------------------------------------------------------------------------
+
+# Two lanes, each with a database of its own, as one would take too long; and a
+# limit that only what hangs would reach.
+part_valgrind()
+{
+	local status=0 interning lane
+
+	need_packages valgrind
+	fresh_server
+	rooms_under_memcheck >"$work/rooms.findings" 2>&1 || { cat "$work/rooms.findings" >&2; status=1; }
+	verdict $status "valgrind: the arithmetic"
+
+	build_for_memcheck
+	shorten_interning
+	start_server under_memcheck
+	memcheck_lane interning install intern &
+	interning=$!
+	memcheck_lane codecs install vectors snowflake_codec snowflake53_codec comb_codec scatter \
+		tenant_key bitpack jump_hash textcodec shard_registry extremes || true
+	wait $interning || true
+	for lane in interning codecs; do
+		count_tests "$work/$lane.log"
+		verdict "$(cat "$work/$lane.status")" "valgrind: $lane ends"
+	done
+	stop_server fast && status=0 || status=1
+	verdict $status "valgrind: the server ends"
+	memcheck_findings >"$work/findings.memcheck"
+	[ ! -s "$work/findings.memcheck" ] || { cat "$work/findings.memcheck" >&2; status=1; }
+	verdict $status "valgrind: no findings"
+	memcheck_finds_defects
+}
+
+memcheck_finds_defects()
+{
+	plant_defects
+	rooms_under_memcheck >"$work/findings.rooms" 2>&1 || true
+	found "valgrind: finds planted defects of the arithmetic" "$work/findings.rooms" \
+		"Invalid read.*base62_read"
+
+	build_for_memcheck
+	start_server under_memcheck
+	sql >/dev/null <<-SQL
+		CREATE EXTENSION seqid;
+		SELECT jump_hash(1, 100);
+		SELECT crockford32_encode('00000000-0000-0000-0000-000000000000') = repeat('0', 26);
+		SELECT intern_create('words');
+		SELECT intern_ids('words', ARRAY(SELECT n::text FROM generate_series(1, 2000) n));
+	SQL
+	stop_server immediate
+	memcheck_findings >"$work/findings.memcheck"
+	found "valgrind: finds planted defects" "$work/findings.memcheck" \
+		"depends on uninitialised.*jump_hash_bucket" "depends on uninitialised.*texteq" "Invalid write.*intern_sorted"
 }
 
 part_threads()
