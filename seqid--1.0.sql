@@ -635,7 +635,7 @@ CREATE VIEW seqid_horizon_holders AS
 	UNION ALL
 	SELECT NULL, p.gid,
 		   'epoch'::timestamptz +
-		   (l.classid::bigint * 4294967296 + l.objid::bigint) * interval '1 millisecond',
+		   (l.classid::bigint * 4294967296 + l.objid::bigint)::float8 * interval '1 millisecond',
 		   p.prepared
 	  FROM pg_locks l
 	  JOIN pg_locks x ON x.virtualtransaction = l.virtualtransaction
@@ -643,7 +643,7 @@ CREATE VIEW seqid_horizon_holders AS
 	  JOIN pg_prepared_xacts p ON p.transaction = x.transactionid
 	 WHERE l.locktype = 'advisory' AND l.objsubid = 53 AND l.pid IS NULL
 	   AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-	   AND (l.classid, l.objid) <> (0, 0);
+	   AND (l.classid, l.objid) <> (0::oid, 0::oid);
 COMMENT ON VIEW seqid_horizon_holders IS
 'open transactions of this database that have drawn keys, the earliest of which holds the horizon';
 COMMENT ON COLUMN seqid_horizon_holders.pid IS 'the process that it is in, NULL if it is prepared';
@@ -659,16 +659,19 @@ GRANT SELECT ON seqid_horizon_holders TO PUBLIC;
 -- nothing waits for it.
 --
 -- The functions run as their caller, who needs privileges on the tables.  As the
--- extension can be moved, they look for its schema when they are called.
+-- extension can be moved, they look for its schema when they are called, and name it:
+-- were it in their search_path, who may create objects there could give them a
+-- function or an operator that fits better than pg_catalog's, and run as the caller.
 --
 
 CREATE TABLE shard_registry (
 	owner text PRIMARY KEY CHECK (owner <> ''),
 	shards int4range NOT NULL
-		CHECK (NOT isempty(shards)
-			AND shards <@ int4range(0, snowflake_shard(9223372036854775807), '[]')),
+		CHECK (NOT pg_catalog.isempty(shards)
+			AND shards OPERATOR(pg_catalog.<@)
+				pg_catalog.int4range(0, snowflake_shard(9223372036854775807), '[]')),
 	claimed_at timestamptz NOT NULL DEFAULT now(),
-	EXCLUDE USING gist (shards WITH &&)
+	EXCLUDE USING gist (shards WITH OPERATOR(pg_catalog.&&))
 );
 COMMENT ON TABLE shard_registry IS
 'shards, and the cluster or server that issues their ids; see shard_claim()';
@@ -698,23 +701,24 @@ COMMENT ON TABLE shard_conflicts IS
 SELECT pg_catalog.pg_extension_config_dump('shard_registry', '');
 SELECT pg_catalog.pg_extension_config_dump('shard_members', '');
 SELECT pg_catalog.pg_extension_config_dump('shard_conflicts', '');
-GRANT ALL ON shard_registry, shard_members, shard_conflicts TO @extowner@ WITH GRANT OPTION;
+-- Not TRIGGER: what one does, it does as whoever claims a shard.
+GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON shard_registry, shard_members, shard_conflicts
+	TO @extowner@ WITH GRANT OPTION;
 
--- What is said to search_path is forgotten when the function returns.
 CREATE FUNCTION shard_claim(owner text, count int DEFAULT 16)
 RETURNS text
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-#variable_conflict use_variable
 DECLARE
+	schema name;
 	last_shard int;
 	claimed int4range;
 	first int;
 BEGIN
-	PERFORM set_config('search_path', format('pg_catalog, %I, pg_temp', n.nspname), true)
-	   FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'seqid';
-	last_shard := snowflake_shard(9223372036854775807);
+	SELECT n.nspname INTO schema
+	  FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'seqid';
+	EXECUTE format('SELECT %I.snowflake_shard(9223372036854775807)', schema) INTO last_shard;
 	IF count < 1 OR count > last_shard + 1 THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = format('number of shards %s is out of range', count),
@@ -722,21 +726,24 @@ BEGIN
 	END IF;
 
 	-- One at a time: the lowest run that is free must be one owner's.
-	LOCK TABLE shard_registry IN SHARE ROW EXCLUSIVE MODE;
-	SELECT r.shards INTO claimed FROM shard_registry r WHERE r.owner = owner;
+	EXECUTE format('LOCK TABLE %I.shard_registry IN SHARE ROW EXCLUSIVE MODE', schema);
+	EXECUTE format('SELECT shards FROM %I.shard_registry WHERE owner = $1', schema)
+	   INTO claimed USING owner;
 	IF claimed IS NULL THEN
-		SELECT min(c.start) INTO first
-		  FROM (SELECT 0 AS start UNION ALL SELECT upper(r.shards) FROM shard_registry r) c
-		 WHERE c.start + count - 1 <= last_shard
-		   AND NOT EXISTS (SELECT FROM shard_registry r
-							WHERE r.shards && int4range(c.start, c.start + count));
+		EXECUTE format('SELECT min(c.start)
+			  FROM (SELECT 0 AS start UNION ALL SELECT upper(shards) FROM %1$I.shard_registry) c
+			 WHERE c.start + $1 - 1 <= $2
+			   AND NOT EXISTS (SELECT FROM %1$I.shard_registry
+								WHERE shards && int4range(c.start, c.start + $1))', schema)
+		   INTO first USING count, last_shard;
 		IF first IS NULL THEN
 			RAISE program_limit_exceeded USING
 				MESSAGE = format('no run of %s shards is free', count),
 				HINT = 'Claim fewer, or release those that are not used any more.';
 		END IF;
 		claimed := int4range(first, first + count);
-		INSERT INTO shard_registry (owner, shards) VALUES (owner, claimed);
+		EXECUTE format('INSERT INTO %I.shard_registry (owner, shards) VALUES ($1, $2)', schema)
+			USING owner, claimed;
 	ELSIF upper(claimed) - lower(claimed) <> count THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = format('owner "%s" has %s shards already, not %s', owner,
@@ -756,12 +763,15 @@ RETURNS boolean
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-#variable_conflict use_variable
+DECLARE
+	schema name;
+	released bigint;
 BEGIN
-	PERFORM set_config('search_path', format('pg_catalog, %I, pg_temp', n.nspname), true)
-	   FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'seqid';
-	DELETE FROM shard_registry r WHERE r.owner = owner;
-	RETURN FOUND;
+	SELECT n.nspname INTO schema
+	  FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'seqid';
+	EXECUTE format('DELETE FROM %I.shard_registry WHERE owner = $1', schema) USING owner;
+	GET DIAGNOSTICS released = ROW_COUNT;
+	RETURN released > 0;
 END
 $$;
 COMMENT ON FUNCTION shard_release(text) IS
@@ -772,15 +782,16 @@ RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-#variable_conflict use_variable
 DECLARE
+	schema name;
 	owned int4range;
 	others record;
 	elsewhere text;
 BEGIN
-	PERFORM set_config('search_path', format('pg_catalog, %I, pg_temp', n.nspname), true)
-	   FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'seqid';
-	SELECT r.shards INTO owned FROM shard_registry r WHERE r.owner = owner;
+	SELECT n.nspname INTO schema
+	  FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'seqid';
+	EXECUTE format('SELECT shards FROM %I.shard_registry WHERE owner = $1', schema)
+	   INTO owned USING owner;
 	IF owned IS NULL THEN
 		RAISE object_not_in_prerequisite_state USING
 			MESSAGE = format('owner "%s" has no shards', owner),
@@ -793,23 +804,26 @@ BEGIN
 			HINT = 'Give numbers and ranges with commas between them, such as "3, 16-31".';
 	END IF;
 
-	SELECT l.shard, r.owner AS holder INTO others
-	  FROM (SELECT generate_series(split_part(part, '-', 1)::int,
-								   split_part(part || '-' || part, '-', 2)::int) AS shard
-			  FROM regexp_split_to_table(regexp_replace(shards, '\s', '', 'g'), ',') part
-			 WHERE part <> '') l
-	  LEFT JOIN shard_registry r ON r.shards @> l.shard
-	 WHERE NOT owned @> l.shard ORDER BY l.shard LIMIT 1;
-	IF FOUND THEN
+	EXECUTE format($sql$
+		SELECT l.shard, r.owner AS holder
+		  FROM (SELECT generate_series(split_part(part, '-', 1)::int,
+									   split_part(part || '-' || part, '-', 2)::int) AS shard
+				  FROM regexp_split_to_table(regexp_replace($1, '\s', '', 'g'), ',') part
+				 WHERE part <> '') l
+		  LEFT JOIN %I.shard_registry r ON r.shards @> l.shard
+		 WHERE NOT $2 @> l.shard ORDER BY l.shard LIMIT 1$sql$, schema)
+	   INTO others USING shards, owned;
+	IF others.shard IS NOT NULL THEN
 		RETURN format('It is configured to issue shard %s, which %s.', others.shard,
 					  coalesce('"' || others.holder || '" holds', 'nobody has claimed'));
 	END IF;
 
 	-- On a standby there is no timeline, and nothing is issued.
 	IF timeline IS NOT NULL THEN
-		INSERT INTO shard_members AS m (owner, timeline, place) VALUES (owner, timeline, place)
+		EXECUTE format('INSERT INTO %I.shard_members AS m (owner, timeline, place) VALUES ($1, $2, $3)
 			ON CONFLICT ON CONSTRAINT shard_members_pkey DO UPDATE SET checked_in_at = now()
-			RETURNING m.place INTO elsewhere;
+			RETURNING m.place', schema)
+		   INTO elsewhere USING owner, timeline, place;
 		IF elsewhere <> place THEN
 			RETURN format('Timeline %s has checked in from another place: %s.', timeline, elsewhere);
 		END IF;

@@ -14,6 +14,39 @@ CREATE EXTENSION seqid;
 RESET ROLE;
 SELECT extowner::regrole FROM pg_extension WHERE extname = 'seqid';
 
+-- and runs nothing of his: what he made in its schema fits better than pg_catalog's
+DROP EXTENSION seqid;
+SET ROLE regress_seqid_owner;
+CREATE SCHEMA traps;
+SELECT format('CREATE FUNCTION traps.%I(%s) RETURNS %s LANGUAGE plpgsql IMMUTABLE AS $f$ BEGIN RAISE ''trapped''; END $f$',
+              name, arguments, result)
+  FROM (VALUES ('isempty', 'int4range', 'boolean'), ('lower', 'int4range', 'int'), ('upper', 'int4range', 'int'),
+               ('overlaps', 'int4range, int4range', 'boolean'), ('contains', 'int4range, int', 'boolean'),
+               ('times', 'bigint, interval', 'interval'), ('differs', 'oid, int', 'boolean'),
+               ('split_part', 'text, varchar, int', 'text'), ('format', 'text, name', 'text')) f (name, arguments, result) \gexec
+CREATE OPERATOR traps.&& (FUNCTION = traps.overlaps, LEFTARG = int4range, RIGHTARG = int4range);
+CREATE OPERATOR traps.<@ (FUNCTION = traps.overlaps, LEFTARG = int4range, RIGHTARG = int4range);
+CREATE OPERATOR traps.@> (FUNCTION = traps.contains, LEFTARG = int4range, RIGHTARG = int);
+CREATE OPERATOR traps.* (FUNCTION = traps.times, LEFTARG = bigint, RIGHTARG = interval);
+CREATE OPERATOR traps.<> (FUNCTION = traps.differs, LEFTARG = oid, RIGHTARG = int);
+CREATE EXTENSION seqid SCHEMA traps;
+SELECT error_of('CREATE TRIGGER t AFTER INSERT ON traps.shard_registry EXECUTE FUNCTION suppress_redundant_updates_trigger()');
+RESET ROLE;
+SELECT traps.shard_claim('alpha', 8) AS alpha, traps.shard_claim('beta', 1) AS beta;
+CALL traps.shard_check_in('alpha', '0-7', 1, 1, 'm', 'h', 'd');
+SELECT traps.shard_conflict('alpha', '0-8', 1, 'elsewhere');
+SELECT traps.shard_conflict('alpha', '0-7', 1, 'elsewhere');
+SELECT traps.shard_release('beta') AS released, traps.shard_release('beta') AS once_more;
+-- nor do its views and constraints depend on any of it
+DROP OPERATOR traps.&& (int4range, int4range), traps.<@ (int4range, int4range), traps.@> (int4range, int),
+	traps.* (bigint, interval), traps.<> (oid, int);
+DROP FUNCTION traps.isempty(int4range), traps.lower(int4range), traps.upper(int4range);
+DROP EXTENSION seqid;
+SET client_min_messages = warning;
+DROP SCHEMA traps CASCADE;
+RESET client_min_messages;
+CREATE EXTENSION seqid;
+
 -- anybody may draw keys
 SET ROLE regress_seqid_user;
 SELECT snowflake_nextval(5) > 0 AS snowflake, snowflake53_nextval(5) > 0 AS snowflake53, comb_uuid_is_valid(comb_uuid()) AS comb,
