@@ -40,6 +40,12 @@
 #define COMPAT_HAS_REQUEST_HOOK		(PG_VERSION_NUM >= 150000)
 
 /*
+ * GetLockConflicts() leaves out prepared transactions before 13.5 and 14.1, and who
+ * compiles does not know which minor version it will be.
+ */
+#define COMPAT_CONFLICTS_HAVE_PREPARED	(PG_VERSION_NUM >= 150000)
+
+/*
  * The local id of the transaction that a process is in, which no other that it was
  * in lately has; InvalidLocalTransactionId between transactions.
  */

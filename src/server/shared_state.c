@@ -188,8 +188,9 @@ database_exists(Oid database)
 
 /*
  * A place that is free, or whose database has been dropped: that had no sessions
- * any more, and who comes after us cannot have its number.  *owner is what is to
- * be found there when it is taken.
+ * any more, and no other gets its number by itself.  (From 15 on one may be made
+ * with that number, which would have to happen, and draw keys, before we have taken
+ * the place.)  *owner is what is to be found there when it is taken.
  */
 static DatabaseState *
 find_vacancy(DatabaseState *places, Oid *owner)
