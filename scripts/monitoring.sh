@@ -119,11 +119,6 @@ unpack()
 	) || { cat "$work/apt.log" >&2; die "could not fetch $1"; }
 }
 
-free_port()
-{
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
 make_work_directory
 trap end EXIT
 : >"$work/results"
@@ -271,14 +266,14 @@ configure()
 	sql -d shop -c "LOAD 'seqid'" -c "ALTER SYSTEM SET $1 = '$2'" -c "SELECT pg_reload_conf()" >/dev/null
 }
 
-exporter=127.0.0.1:$(free_port)
+exporter=127.0.0.1:$(free_ports 1)
 env DATA_SOURCE_NAME="user=regress_monitor host=$work dbname=shop sslmode=disable" \
 	"$tools/prometheus-postgres-exporter" --web.listen-address="$exporter" \
 	--extend.query-path="$top/monitoring/queries.yaml" \
 	--auto-discover-databases --include-databases=office >"$work/exporter.log" 2>&1 &
 pids+=($!)
 
-prometheus=127.0.0.1:$(free_port)
+prometheus=127.0.0.1:$(free_ports 1)
 cat >"$work/prometheus.yml" <<-CONF
 	global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}
 	rule_files: ['$top/monitoring/alerts.yaml']
@@ -332,7 +327,7 @@ raises()
 	shift
 
 	expected=$*
-	for _ in $(seq 120); do
+	for _ in $(seq 480); do
 		seen=$(raised "$since") || seen="Prometheus does not answer"
 		[ "$seen" != "$expected" ] || break
 		sleep 0.25
@@ -340,10 +335,10 @@ raises()
 	check "$what" "$expected" "$seen"
 }
 
-# until_true COMMAND...: within half a minute.
+# until_true COMMAND...: within two minutes, or more if it takes long.
 until_true()
 {
-	for _ in $(seq 120); do
+	for _ in $(seq 480); do
 		! "$@" || return 0
 		sleep 0.25
 	done
