@@ -327,7 +327,7 @@ part_cppcheck()
 
 	need_packages cppcheck
 	cd "$top"
-	for version in 13 15 17 18; do
+	for version in 15 16 17 18 19; do
 		status=0
 		cppcheck -q -j "$(nproc)" --enable=warning,style,performance,portability \
 			--library=gnu --library=posix -Isrc -DPG_VERSION_NUM=${version}0000 \

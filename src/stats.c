@@ -14,7 +14,6 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "server/compat.h"
 #include "server/pg_epoch.h"
 #include "server/result_row.h"
 #include "server/server_shard.h"
@@ -138,7 +137,7 @@ seqid_stat(PG_FUNCTION_ARGS)
 	int64		comb = (int64) pg_atomic_read_u64(&database->comb_tick);
 	int64		floor_ms;
 	int			shard;
-	bool		trusted = has_privs_of_role(GetUserId(), COMPAT_READ_ALL_SETTINGS);
+	bool		trusted = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_SETTINGS);
 	int64		told_ms = (int64) pg_atomic_read_u64(&database->told_ms);
 	Datum		values[13];
 	bool		nulls[13] = {false};
