@@ -262,9 +262,6 @@ part_coverage()
 
 	[ $tap = no ] || tests=()
 	fresh_server
-	. "$top/scripts/isolationtester.sh"
-	local pgxs=$work/server/usr/lib/postgresql/$PG_MAJOR/lib/pgxs/src/test/isolation
-	[ -x "$pgxs/isolationtester" ] || install_isolationtester "$pgxs"
 	give_to_user
 	as_user make -s -C "$work/source" PG_CONFIG="$pg_config" with_llvm=no \
 		COPT="-O0 --coverage" all install >"$log" 2>&1 ||
