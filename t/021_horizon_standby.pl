@@ -112,9 +112,14 @@ DECLARE
 	before pg_lsn;
 	grown bigint;
 BEGIN
-	before := pg_current_wal_insert_lsn();
-	PERFORM pg_logical_emit_message(true, 't', repeat('x', 400));
-	grown := pg_current_wal_insert_lsn() - before - 400;
+	-- The header alone, without WAL of other processes, or a page's image that a
+	-- hint bit caused.
+	LOOP
+		before := pg_current_wal_insert_lsn();
+		PERFORM pg_logical_emit_message(true, 't', repeat('x', 400));
+		grown := pg_current_wal_insert_lsn() - before - 400;
+		EXIT WHEN grown < 100;
+	END LOOP;
 	LOOP
 		room := block - (pg_current_wal_insert_lsn() - '0/0') % block;
 		size := room - grown;

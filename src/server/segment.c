@@ -75,7 +75,6 @@ create_or_find_dynamic(const char *name,
 static Size reserved_size;
 static void (*reserved_startup) (void);
 static shmem_startup_hook_type next_startup_hook;
-
 static shmem_request_hook_type next_request_hook;
 
 static void
