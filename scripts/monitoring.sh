@@ -192,9 +192,8 @@ set_clock()
 
 # The handler of a timer's signal asks for the time, and libfaketime then opens its
 # file and calls malloc(), which the signal may have interrupted: the session dies.
-# Nobody here sets a timeout, but from 15 on the server starts a timer of its own in
-# sessions that report their statistics often, as those of the exporter do.  So no
-# timer ever fires.
+# No session here has a timeout, but the server starts a timer of its own in sessions
+# that report their statistics often, as the exporter's do.  So no timer ever fires.
 without_timers()
 {
 	cc -shared -fPIC -o "$work/no_timers.so" -x c - <<-'C'

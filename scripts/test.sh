@@ -40,13 +40,6 @@ need_packages gcc make clang libc6-dev "postgresql-$PG_MAJOR" \
 	"postgresql-server-dev-$PG_MAJOR" libipc-run-perl perl faketime
 private_postgres
 copy_sources
-
-pgxs_tests=$work/server/usr/lib/postgresql/$PG_MAJOR/lib/pgxs/src/test
-[ -x "$pgxs_tests/isolation/isolationtester" ] || {
-	. "$top/scripts/isolationtester.sh"
-	install_isolationtester "$pgxs_tests/isolation"
-}
-
 give_to_user
 passed=0
 failed=0

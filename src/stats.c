@@ -14,7 +14,6 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "server/compat.h"
 #include "server/database_state.h"
 #include "server/pg_epoch.h"
 #include "server/result_row.h"
@@ -149,7 +148,7 @@ seqid_stat(PG_FUNCTION_ARGS)
 	int64		published_ms = 0;
 	int64		marks_written = 0;
 	int			shard;
-	bool		trusted = has_privs_of_role(GetUserId(), COMPAT_READ_ALL_SETTINGS);
+	bool		trusted = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_SETTINGS);
 	Datum		values[13];
 	bool		nulls[13] = {false};
 

@@ -57,7 +57,9 @@ sub wait_for_replay
 {
 	my ($lsn, $what) = @_;
 
-	ok(defined $lsn && $standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'"),
+	ok(defined $lsn && ($standby->pg_version < '19devel' ?
+		$standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'") :
+		outcome($standby, 'postgres', "WAIT FOR LSN '$lsn' WITH (TIMEOUT '180s', NO_THROW)") eq 'success'),
 		"$what: the LSN is replayed");
 	return;
 }

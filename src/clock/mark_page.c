@@ -145,7 +145,7 @@ initialize_page(Page page, HeapTuple tuple)
 {
 	PageInit(page, BLCKSZ, sizeof(uint32));
 	*(uint32 *) PageGetSpecialPointer(page) = SEQUENCE_MAGIC;
-	if (PageAddItem(page, (Item) tuple->t_data, tuple->t_len,
+	if (PageAddItem(page, (void *) tuple->t_data, tuple->t_len,
 					InvalidOffsetNumber, false, false) != FirstOffsetNumber)
 		elog(ERROR, "failed to add sequence tuple to page");
 }

@@ -364,8 +364,7 @@ seqid_earliest_prepared_ms(int64 at_most)
 	int64		earliest_ms = at_most;
 	LockData   *data;
 
-	if (max_prepared_xacts == 0 ||
-		(COMPAT_CONFLICTS_HAVE_PREPARED && !has_prepared()))
+	if (max_prepared_xacts == 0 || !has_prepared())
 		return at_most;
 
 	data = GetLockStatusData();

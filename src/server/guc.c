@@ -227,7 +227,7 @@ define_settings(void)
 							 NULL,
 							 NULL);
 
-	compat_reserve_guc_prefix("seqid");
+	MarkGUCPrefixReserved("seqid");
 	seqid_settings_defined = true;
 	warn_of_forbidden_shards();
 }

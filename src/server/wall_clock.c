@@ -5,10 +5,10 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "portability/instr_time.h"
 #include "server/compat.h"
 #include "server/wall_clock.h"
+#include "utils/wait_event.h"
 
 /* After that much real time, a clock that shows no progress stands still. */
 #define STANDSTILL_US 2000
