@@ -100,5 +100,24 @@ for my $round (1 .. 3)
 }
 $writer->close;
 
+# pg_resetwal throws away the WAL that has the mark, and stamps its checkpoint with
+# the clock.  The page on disk is that of the last checkpoint before it.
+$clock->restart($node, '+3d');
+outcome($node, 'postgres', 'SELECT snowflake_nextval(5); CHECKPOINT');
+$clock->set('+259205s');
+my $before = outcome($node, 'postgres', 'SELECT snowflake_nextval(5)');
+my $comb_before = outcome($node, 'postgres', 'SELECT comb_uuid()');
+$clock->set('+259208s');
+$node->kill9;
+unlink $node->data_dir . '/postmaster.pid';
+{
+	local %ENV = (%ENV, $clock->environment);
+	command_ok([ 'pg_resetwal', '-f', '-D', $node->data_dir ], 'pg_resetwal');
+}
+$clock->set('+3d');
+$clock->start($node);
+cmp_ok(outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'), '>', $before, 'pg_resetwal: snowflakes go on');
+cmp_ok(outcome($node, 'postgres', 'SELECT comb_uuid()'), 'gt', $comb_before, 'pg_resetwal: so do COMBs');
+
 $node->stop;
 done_testing();

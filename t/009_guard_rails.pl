@@ -72,6 +72,18 @@ $node->safe_psql('postgres', 'ALTER EXTENSION seqid SET SCHEMA public');
 $session->close;
 
 #
+# ALTER SEQUENCE gives the mark a new file without its nonce.  It is the same mark, so
+# the lead of the keys does not add up.
+#
+for my $round (1 .. 30)
+{
+	$node->safe_psql('postgres', 'ALTER SEQUENCE seqid_clock_mark CACHE 1');
+	full_outcome($node, 'postgres', 'SELECT comb_uuid()');
+}
+is( full_outcome($node, 'postgres', "SELECT comb_uuid_timestamp(comb_uuid()) < clock_timestamp() + interval '2 s'"),
+	't', 'altered: keys are at the clock');
+
+#
 # Missing, or another thing.
 #
 $node->safe_psql('postgres', 'ALTER SEQUENCE seqid_clock_mark RENAME TO elsewhere');
@@ -79,8 +91,8 @@ is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
 	'55000: clock mark of extension "seqid" does not exist', 'missing: snowflakes are refused');
 is(full_outcome($node, 'postgres', 'SELECT comb_uuid()'),
 	'55000: clock mark of extension "seqid" does not exist', 'missing: combs are refused');
-is(full_outcome($node, 'postgres', 'SELECT clock_mark FROM seqid_stat()'),
-	'55000: clock mark of extension "seqid" does not exist', 'missing: the view says so');
+is(full_outcome($node, 'postgres', 'SELECT clock_mark IS NULL, clock_floor IS NULL, marks_written > 0 FROM seqid_stat()'),
+	't|t|t', 'missing: statistics show the rest');
 like(full_outcome($node, 'postgres', 'SELECT uuid_time_nextval()'), qr/^[0-9a-f-]{36}$/, 'missing: others go on');
 $node->safe_psql('postgres', 'CREATE TABLE seqid_clock_mark (last_value bigint)');
 is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),

@@ -184,6 +184,20 @@ $clock->crash($node, '-5s');
 is_no_earlier(value('snowflake_timestamp(snowflake_nextval(801))'), $told, 'nothing drawn, crash: no key below it');
 is_no_earlier(horizon(), $told, 'nothing drawn, crash: it does not go back');
 
+# The first key of a server lifetime is one under a mark that is rolled back.
+set_clock_right();
+$told = horizon();
+$clock->crash($node, '-5s');
+value('1; BEGIN; DROP EXTENSION seqid; CREATE EXTENSION seqid; SELECT snowflake_nextval(5); ROLLBACK');
+{
+	my $writer = SeqidSession->new($node);
+
+	$writer->query('BEGIN; INSERT INTO t VALUES (snowflake_nextval(5))');
+	is_no_earlier(horizon(), $told, 'a mark that was rolled back: the horizon does not go back');
+	$writer->query('ROLLBACK');
+	$writer->close;
+}
+
 #
 # The clock set back in a server that goes on.
 #
