@@ -29,7 +29,6 @@
 #include "server/database_state.h"
 #include "server/test_stop.h"
 #include "server/wall_clock.h"
-#include "utils/lsyscache.h"
 
 /*
  * The time that no key shall be earlier than from now on: the clock's, and not

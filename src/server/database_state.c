@@ -38,6 +38,7 @@
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
