@@ -17,6 +17,7 @@ OBJS = \
 	src/server/segment.o \
 	src/server/server_shard.o \
 	src/server/shared_state.o \
+	src/server/text_input.o \
 	src/server/wall_clock.o \
 	src/clock/clock_mark.o \
 	src/clock/mark_page.o \

@@ -746,7 +746,7 @@ BEGIN
 			USING owner, claimed;
 	ELSIF upper(claimed) - lower(claimed) <> count THEN
 		RAISE invalid_parameter_value USING
-			MESSAGE = format('owner "%s" has %s shards already, not %s', owner,
+			MESSAGE = format('owner "%s" has %s shards already, not %s', left(owner, 64),
 							 upper(claimed) - lower(claimed), count),
 			HINT = 'Who needs more claims them as another owner, and lists both.';
 	END IF;
@@ -794,22 +794,24 @@ BEGIN
 	   INTO owned USING owner;
 	IF owned IS NULL THEN
 		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('owner "%s" has no shards', owner),
+			MESSAGE = format('owner "%s" has no shards', left(owner, 64)),
 			HINT = 'Call shard_claim() first.';
 	END IF;
 
-	IF shards !~ '^\s*(\d{1,4}\s*(-\s*\d{1,4}\s*)?(,\s*\d{1,4}\s*(-\s*\d{1,4}\s*)?)*)?$' THEN
+	-- What seqid.shards refuses; all shards, one by one, are 5 kB.
+	IF octet_length(shards) > 16384
+		OR shards !~ '^\s*(\d{1,4}\s*(-\s*\d{1,4}\s*)?(,\s*\d{1,4}\s*(-\s*\d{1,4}\s*)?)*)?$'
+		OR EXISTS (SELECT FROM regexp_matches(shards, '(\d+)\s*(?:-\s*(\d+))?', 'g') part
+				WHERE part[1]::int > part[2]::int OR greatest(part[1]::int, part[2]::int) > 1023) THEN
 		RAISE invalid_text_representation USING
-			MESSAGE = format('"%s" is not a list of shards', shards),
-			HINT = 'Give numbers and ranges with commas between them, such as "3, 16-31".';
+			MESSAGE = format('"%s" is not a list of shards', left(shards, 64)),
+			HINT = 'Give numbers from 0 to 1023 and ascending ranges with commas between them, such as "3, 16-31".';
 	END IF;
 
 	EXECUTE format($sql$
 		SELECT l.shard, r.owner AS holder
-		  FROM (SELECT generate_series(split_part(part, '-', 1)::int,
-									   split_part(part || '-' || part, '-', 2)::int) AS shard
-				  FROM regexp_split_to_table(regexp_replace($1, '\s', '', 'g'), ',') part
-				 WHERE part <> '') l
+		  FROM (SELECT generate_series(part[1]::int, coalesce(part[2], part[1])::int) AS shard
+				  FROM regexp_matches($1, '(\d+)\s*(?:-\s*(\d+))?', 'g') part) l
 		  LEFT JOIN %I.shard_registry r ON r.shards @> l.shard
 		 WHERE NOT $2 @> l.shard ORDER BY l.shard LIMIT 1$sql$, schema)
 	   INTO others USING shards, owned;
@@ -869,7 +871,7 @@ BEGIN
 			' VALUES ($1, $2, $3)', schema) USING owner, conflict, place;
 		COMMIT;
 		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = pg_catalog.format('the shards of "%s" are in conflict', owner),
+			MESSAGE = pg_catalog.format('the shards of "%s" are in conflict', pg_catalog.left(owner, 64)),
 			DETAIL = conflict,
 			HINT = 'Correct the list, or stop one of the two, before both issue the same ids.';
 	END IF;

@@ -70,6 +70,6 @@ SELECT call, outcome FROM extreme_calls
 
 SELECT count(*) AS terms, count(DISTINCT id) AS ids FROM extremes_dictionary;
 SET client_min_messages = warning;
-SELECT intern_drop(oid) FROM pg_class WHERE relkind = 'r' AND relname IN ('extremes_dictionary', 'lygha16ahyg', '8zzzzzzzzzzzzzzzzzzzzzzzzz', repeat('z', 63));
+SELECT intern_drop(oid) FROM pg_class WHERE relkind = 'r' AND relname IN ('extremes_dictionary', 'lygha16ahyg', '8zzzzzzzzzzzzzzzzzzzzzzzzz');
 DROP TABLE extreme_calls, extremes;
 DROP SEQUENCE extremes_seq;

@@ -50,6 +50,15 @@ CALL shard_check_in('theta', '5', 7000000000000000003, 1, 'm3', 'three', '/data'
 CALL shard_check_in('gamma', '', 7000000000000000003, 1, 'm3', 'three', '/data');
 CALL shard_check_in('gamma', 'abc', 7000000000000000003, 1, 'm3', 'three', '/data');
 CALL shard_check_in('gamma', '24-', 7000000000000000003, 1, 'm3', 'three', '/data');
+-- what seqid.shards refuses, too
+CALL shard_check_in('gamma', '24-16', 7000000000000000003, 1, 'm3', 'three', '/data');
+CALL shard_check_in('gamma', '24, 1023-1024', 7000000000000000003, 1, 'm3', 'three', '/data');
+CALL shard_check_in('gamma', '1024', 7000000000000000003, 1, 'm3', 'three', '/data');
+SELECT list, left(error_of(format('SELECT shard_conflict(''gamma'', %L, 1, ''here'')', list)), 5) AS conflict,
+       left(error_of(format('SET seqid.shards = %L', list)), 5) AS setting
+  FROM unnest(ARRAY['24', '24-24', ' 24 - 24 ', '24,', '24 24', '24-', '-24', '24-24-24', '24-23', '0-1024', '9999', '24;']) list;
+SELECT error_of(format('SELECT shard_conflict(''gamma'', %L, 1, ''here'')', repeat('24, ', 300000) || '24')) AS too_long;
+SELECT error_of(format('SELECT shard_conflict(%L, ''24'', 1, ''here'')', repeat('gamma ', 300000))) AS long_name;
 CALL shard_check_in('gamma', '24', 7000000000000000003, 1, 'm3', 'three', NULL);
 CALL shard_check_in('gamma', NULL, 7000000000000000003, 1, 'm3', 'three', '/data');
 CALL shard_check_in('gamma', '99999999999', 7000000000000000003, 1, 'm3', 'three', '/data');
