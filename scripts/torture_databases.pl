@@ -83,7 +83,7 @@ DECLARE
 	rows bigint;
 BEGIN
 	SELECT * INTO before FROM reader FOR UPDATE;
-	CALL seqid_horizon(settled, lsn);
+	CALL seqid.horizon(settled, lsn);
 	next := snowflake_first(settled);
 	SELECT count(*) INTO rows FROM kept WHERE id >= before.bound AND id < next;
 	UPDATE reader SET polls = polls + 1, bound = greatest(bound, next), seen = seen + rows,

@@ -313,7 +313,7 @@ REVOKE ALL ON intern_s.mine FROM regress_intern_user;
 SELECT as_user($$intern_find('intern_s.mine', 'a')$$) AS find, as_user($$intern_drop('intern_s.mine')$$) AS owner;
 -- a sequence that is another's can be named in a default, but not drawn from
 CREATE SEQUENCE secret_seq;
-SELECT 'secret_seq'::regclass::oid AS secret, 'seqid_clock_mark'::regclass::oid AS mark \gset
+SELECT 'secret_seq'::regclass::oid AS secret, 'seqid.clock_mark'::regclass::oid AS mark \gset
 SET ROLE regress_intern_user;
 CREATE TEMP TABLE thief (id bigint PRIMARY KEY DEFAULT scatter_nextval(:'secret'::regclass),
                          term text COLLATE "C" NOT NULL UNIQUE);
@@ -494,9 +494,8 @@ SELECT statement, call, left(error_of(format('SELECT ' || call, statement)), 5) 
  ORDER BY statement COLLATE "C", call COLLATE "C";
 SELECT error_of($$SELECT intern_create(after('DROP SCHEMA doomed CASCADE', 'doomed.late'::text))$$) AS no_schema;
 BEGIN;
-ALTER EXTENSION seqid SET SCHEMA doomed;
-SELECT doomed.intern_create(after('ALTER EXTENSION seqid SET SCHEMA public', 'late'::text));
-SELECT intern_id('late', 'a') AS moved, intern_id(after('ALTER SCHEMA doomed RENAME TO saved', 'doomed.words'::regclass), 'a') AS renamed;
+SELECT intern_create(after('ALTER SCHEMA public RENAME TO moved; CREATE SCHEMA public', 'late'::text));
+SELECT moved.intern_id('late', 'a') AS moved, moved.intern_id(moved.after('ALTER SCHEMA doomed RENAME TO saved', 'doomed.words'::regclass), 'a') AS renamed;
 ROLLBACK;
 RESET client_min_messages;
 -- A name that is too long to be one is refused unread.

@@ -89,12 +89,12 @@ $clock->set('+2d');
 my $writer = SeqidSession->new($node);
 for my $round (1 .. 3)
 {
-	my $written = $writer->query('SELECT marks_written FROM seqid_stat()');
+	my $written = $writer->query('SELECT marks_written FROM seqid.stat_database');
 
 	do
 	{
 		$writer->query('SELECT snowflake_nextval(6)');
-	} while ($writer->query('SELECT marks_written FROM seqid_stat()') == $written);
+	} while ($writer->query('SELECT marks_written FROM seqid.stat_database') == $written);
 	is( outcome($node, 'postgres', 'SELECT snowflake_timestamp(snowflake_nextval(8)) <= clock_timestamp()'),
 		't', 'a new session is not pushed ahead of the clock');
 }

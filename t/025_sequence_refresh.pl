@@ -49,7 +49,7 @@ sub mark
 {
 	my ($node) = @_;
 
-	return outcome($node, 'postgres', 'SELECT last_value FROM seqid_clock_mark');
+	return outcome($node, 'postgres', 'SELECT last_value FROM seqid.clock_mark');
 }
 
 # The key's time, as the mark has it.

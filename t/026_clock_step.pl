@@ -61,7 +61,7 @@ my @calls = (
 	[ comb_uuid => "SELECT comb_uuid() $thrice" ],
 	[ comb_uuid => 'SELECT comb_uuids(600)' ],
 	[ comb_uuid => 'SELECT comb_uuid_witness(%s); SELECT comb_uuid()' ],
-	[ horizon => 'CALL seqid_horizon()' ]);
+	[ horizon => 'CALL seqid.horizon()' ]);
 
 # How far the last key is ahead of the clock: behind it, in its millisecond, in the
 # queue, at its end and beyond it, and so far that it is almost refused.

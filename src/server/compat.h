@@ -51,6 +51,15 @@
 #define compat_lxid(proc)	((proc)->lxid)
 #endif
 
+/* The two parts of the virtual transaction that holds a lock. */
+#if PG_VERSION_NUM >= 170000
+#define compat_lock_process(lock)	((lock)->vxid.procNumber)
+#define compat_lock_lxid(lock)		((lock)->vxid.localTransactionId)
+#else
+#define compat_lock_process(lock)	((lock)->backend)
+#define compat_lock_lxid(lock)		((lock)->lxid)
+#endif
+
 /* The name of a wait in pg_stat_activity; before 17, all modules share one. */
 #if PG_VERSION_NUM >= 170000
 #define compat_wait_event(name)		WaitEventExtensionNew(name)

@@ -28,16 +28,4 @@ seqid_result_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 											 values, nulls));
 }
 
-/* At the first call of a function that returns a set, of at most max_calls rows. */
-static inline void
-seqid_begin_rows(FunctionCallInfo fcinfo, uint64 max_calls)
-{
-	FuncCallContext *funcctx = SRF_FIRSTCALL_INIT();
-	MemoryContext old = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
-
-	funcctx->tuple_desc = seqid_result_descriptor(fcinfo);
-	MemoryContextSwitchTo(old);
-	funcctx->max_calls = max_calls;
-}
-
 #endif							/* SEQID_RESULT_ROW_H */

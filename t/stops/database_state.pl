@@ -59,7 +59,7 @@ sub is_at_the_clock
 
 	is( outcome($node, $database, "SELECT comb_uuid_timestamp(comb_uuid()) < clock_timestamp() + interval '2 s'"),
 		't', "$what: keys are at the clock");
-	is( outcome($node, $database, 'CALL seqid_horizon()') =~ /^20[2-8]/, 1, "$what: so is the horizon");
+	is( outcome($node, $database, 'CALL seqid.horizon()') =~ /^20[2-8]/, 1, "$what: so is the horizon");
 	return;
 }
 
@@ -88,7 +88,7 @@ drop('a', 'c' .. 'i', 'copy');
 # A role that may create databases prepares an entry for an OID that will come.
 #
 $clock->restart($node, '+0s');
-my $far = "SELECT setval('seqid_clock_mark', (extract(epoch FROM timestamptz '2090-01-01 00:00Z') * 1000)::bigint);
+my $far = "SELECT setval('seqid.clock_mark', (extract(epoch FROM timestamptz '2090-01-01 00:00Z') * 1000)::bigint);
 	SELECT comb_uuid_timestamp(comb_uuid()) > '2090-01-01 00:00Z'";
 create('evil', 'OID 60000');
 like(outcome($node, 'evil', $far), qr/^t$/m, 'a prepared entry: keys are far ahead');
@@ -120,7 +120,7 @@ my $comb = $session->query('SELECT comb_uuid()');
 $clock->set('-5s');
 my $file = $node->data_dir . '/' . $session->query("SELECT 'base/' || oid || '/PG_VERSION' FROM pg_database WHERE datname = current_database()");
 utime(1, 1, $file) == 1 or die "$file: $!";
-like(outcome($node, 'touched', 'CALL seqid_horizon()'), qr/^20/, 'a touched file: a second session');
+like(outcome($node, 'touched', 'CALL seqid.horizon()'), qr/^20/, 'a touched file: a second session');
 my $next = $session->query('SELECT comb_uuid()');
 cmp_ok($next, 'gt', $comb, 'a touched file: the first one goes on');
 $session->close;
@@ -137,23 +137,23 @@ $clock->set('+0s');
 $clock->restart($node, '+0s');
 create("full_$_") for 1 .. 9;
 is(insert("full_$_"), 't|t', "all entries: database $_ has keys") for 1 .. 8;
-for my $statement ('SELECT snowflake_nextval(5)', 'SELECT comb_uuid()', 'CALL seqid_horizon()')
+for my $statement ('SELECT snowflake_nextval(5)', 'SELECT comb_uuid()', 'CALL seqid.horizon()')
 {
 	is(full_outcome($node, 'full_9', $statement), '53400: database "full_9" cannot generate keys',
 		"all entries: a ninth database is refused, $statement");
 }
 like(($node->psql('full_9', 'SELECT comb_uuid()'))[2],
 	qr/DETAIL:  8 other databases .*\nHINT:  Drop databases/, 'all entries: the hint');
-is(outcome($node, 'full_9', 'SELECT clock_mark IS NOT NULL, clock_floor = clock_mark, comb_time IS NULL, marks_written, horizon IS NULL FROM seqid_stat()'),
+is(outcome($node, 'full_9', 'SELECT clock_mark IS NOT NULL, clock_floor = clock_mark, comb_time IS NULL, marks_written, horizon IS NULL FROM seqid.stat_database'),
 	't|t|t|0|t', 'all entries: statistics need none');
-is(outcome($node, 'full_9', 'SELECT count(*) FROM seqid_horizon_holders'), '0', 'all entries: nor does the other view');
+is(outcome($node, 'full_9', 'SELECT count(*) FROM seqid.horizon_holders'), '0', 'all entries: nor does the other view');
 is(insert('full_1'), 't|t', 'all entries: those that have one go on');
 drop('full_2');
 is(insert('full_9'), 't|t', 'all entries: that of a dropped database is given away');
 
 # Looking at statistics takes no entry from the databases that generate keys.
 $clock->restart($node, '+0s');
-outcome($node, "full_$_", 'SELECT * FROM seqid_stat(); SELECT * FROM seqid_stat_shards; SELECT * FROM seqid_horizon_holders') for 1, 3 .. 8;
+outcome($node, "full_$_", 'SELECT * FROM seqid.stat_database; SELECT * FROM seqid.stat_shards; SELECT * FROM seqid.horizon_holders') for 1, 3 .. 8;
 create("more_$_") for 1 .. 8;
 is(insert("more_$_"), 't|t', "views claim no entry: database $_ has keys") for 1 .. 8;
 
