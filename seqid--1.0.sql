@@ -27,6 +27,12 @@ BEGIN
 			DETAIL = 'The extension creates this schema for its administration.',
 			HINT = 'Run ALTER SCHEMA seqid RENAME TO another_name, or drop the schema.';
 	END IF;
+
+	-- The bootstrap superuser owns the objects, whoever creates the extension.  It cannot
+	-- be dropped; up to 16, dumps name dropped owners in initial privileges.
+	IF current_user <> pg_get_userbyid(10) THEN
+		EXECUTE format('SET LOCAL ROLE %I', pg_get_userbyid(10));
+	END IF;
 END
 $$;
 

@@ -80,8 +80,8 @@ sub wait_for_second_after
 # The new mark is in the place of the old one, in every respect.
 sub check_place
 {
-	my ($what, $schema) = @_;
-	my $name = "$schema.seqid.clock_mark";
+	my ($what) = @_;
+	my $name = 'seqid.clock_mark';
 
 	is( full_outcome($node, 'shop', "SELECT relkind, relpersistence, pg_get_userbyid(relowner) = pg_get_userbyid(10)
 			FROM pg_class WHERE oid = to_regclass('$name')"),
@@ -94,7 +94,7 @@ sub check_place
 			has_sequence_privilege('regress_seqid_user', '$name', 'SELECT'),
 			has_sequence_privilege('regress_seqid_user', '$name', 'UPDATE')"),
 		't|t|f', "$what: the owner may restore it, and everybody look");
-	is(as_owner("SELECT count(*) > 0, bool_and(shard = 5), bool_and(made = $schema.snowflake_timestamp(id)) FROM recent"),
+	is(as_owner("SELECT count(*) > 0, bool_and(shard = 5), bool_and(made = snowflake_timestamp(id)) FROM recent"),
 		't|t|t', "$what: what uses the extension is there");
 	return;
 }
@@ -102,12 +102,12 @@ sub check_place
 # A dump has the mark, and can be restored by the owner.
 sub check_dump
 {
-	my ($what, $schema) = @_;
+	my ($what) = @_;
 	my $file = "$directory/dump";
 	my $copy = 'restored_' . ++$restored;
 
 	command_ok([ 'pg_dump', '--file', $file, $node->connstr('shop') . " user=$owner" ], "$what: dumps");
-	ok(slurp_file($file) =~ /setval\('$schema\.seqid.clock_mark', \d{13}, true\)/,
+	ok(slurp_file($file) =~ /setval\('seqid\.clock_mark', \d{13}, true\)/,
 		"$what: the dump has the mark");
 	$node->safe_psql('postgres', "CREATE DATABASE $copy OWNER $owner");
 	command_ok(
@@ -119,27 +119,25 @@ sub check_dump
 # Repairs what was done to the mark; the clock is behind when it is.
 sub check_repair
 {
-	my ($what, $refused, $last, $schema) = @_;
-	$schema //= 'public';
-	my $path = $schema eq 'public' ? '' : "SET search_path = $schema, public;\n";
+	my ($what, $refused, $last) = @_;
 
 	# Where pages have checksums, which is the default from 18 on, the server
 	# finds damage before we do, and says so in other words.
-	like(full_outcome($node, 'shop', "SELECT $schema.snowflake_nextval(5)"), $refused, "$what: snowflakes are refused");
-	like(full_outcome($node, 'shop', "SELECT $schema.comb_uuid()"), $refused, "$what: combs are refused");
-	like(as_owner("SELECT $schema.seqid.repair_mark()"), qr/^42501: /, "$what: the owner cannot repair it");
-	like(full_outcome($node, 'shop', "SELECT $schema.comb_uuid()"), $refused, "$what: combs are still refused");
-	is( full_outcome($node, 'shop', "SELECT $schema.seqid.repair_mark() >= $schema.snowflake_timestamp($last)"),
+	like(full_outcome($node, 'shop', "SELECT snowflake_nextval(5)"), $refused, "$what: snowflakes are refused");
+	like(full_outcome($node, 'shop', "SELECT comb_uuid()"), $refused, "$what: combs are refused");
+	like(as_owner("SELECT seqid.repair_mark()"), qr/^42501: /, "$what: the owner cannot repair it");
+	like(full_outcome($node, 'shop', "SELECT comb_uuid()"), $refused, "$what: combs are still refused");
+	is( full_outcome($node, 'shop', "SELECT seqid.repair_mark() >= snowflake_timestamp($last)"),
 		't', "$what: the new mark is not below the last key");
-	check_place($what, $schema);
+	check_place($what);
 
 	# Nothing was drawn since: the mark alone must tell.
 	$clock->crash($node, '-5s');
-	cmp_ok(full_outcome($node, 'shop', "SELECT $schema.snowflake_nextval(5)") =~ s/^(?!\d+$).*/0/sr,
+	cmp_ok(full_outcome($node, 'shop', "SELECT snowflake_nextval(5)") =~ s/^(?!\d+$).*/0/sr,
 		'>', $last, "$what: ids go on after a crash");
-	is(as_owner("$path$insert"), 't', "$what: rows go on");
-	check_dump($what, $schema);
-	is(full_outcome($node, 'shop', "SELECT $schema.seqid.repair_mark() = clock_mark FROM $schema.seqid.stat_database"),
+	is(as_owner($insert), 't', "$what: rows go on");
+	check_dump($what);
+	is(full_outcome($node, 'shop', "SELECT seqid.repair_mark() = clock_mark FROM seqid.stat_database"),
 		't', "$what: there is nothing to repair any more");
 	return;
 }
@@ -150,17 +148,16 @@ is(as_owner($insert), 't', 'the first row');
 #
 # What SQL can do to the mark, in a running server whose clock is then set back.
 #
-my $drop = "ALTER EXTENSION seqid DROP SEQUENCE %1\$s.seqid.clock_mark; DROP SEQUENCE %1\$s.seqid.clock_mark";
+my $drop = 'ALTER EXTENSION seqid DROP SEQUENCE seqid.clock_mark; DROP SEQUENCE seqid.clock_mark';
 my $set = 'ALTER SEQUENCE seqid.clock_mark MINVALUE -10; SELECT setval(\'seqid.clock_mark\', %s)';
 for my $case (
-	[ 'missing', sprintf($drop, 'public'), qr/^55000: / ],
+	[ 'missing', $drop, qr/^55000: / ],
 	[ 'renamed', 'ALTER SEQUENCE seqid.clock_mark RENAME TO elsewhere', qr/^55000: / ],
 	[ 'set to -5', sprintf($set, -5), qr/^XX001: / ],
 	[ 'set to the last bigint', sprintf($set, '9223372036854775807'), qr/^XX001: / ],
-	[ 'missing, moved', "CREATE SCHEMA ids AUTHORIZATION $owner; " . 'ALTER EXTENSION seqid SET SCHEMA ids; ' . sprintf($drop, 'ids'),
-		qr/^55000: /, 'ids' ])
+	[ 'moved', "CREATE SCHEMA ids AUTHORIZATION $owner; ALTER SEQUENCE seqid.clock_mark SET SCHEMA ids", qr/^55000: / ])
 {
-	my ($what, $damage, $refused, $schema) = @$case;
+	my ($what, $damage, $refused) = @$case;
 
 	$clock->set('+0s');
 	my $session = SeqidSession->new($node, 'shop');
@@ -168,12 +165,11 @@ for my $case (
 	$session->query('SELECT snowflake_nextval(6)');
 	full_outcome($node, 'shop', $damage);
 	$clock->set('-5s');
-	unlike($session->query('SELECT ' . ($schema // 'public') . '.snowflake_nextval(6)'),
+	unlike($session->query('SELECT snowflake_nextval(6)'),
 		qr/\d/, "$what: a session that was there is refused");
-	check_repair($what, $refused, $last, $schema);
+	check_repair($what, $refused, $last);
 	$session->abandon;
 }
-full_outcome($node, 'shop', 'ALTER EXTENSION seqid SET SCHEMA public');
 
 # The owner has put a sequence of his own into the extension: it is not the mark.
 {
@@ -185,13 +181,13 @@ full_outcome($node, 'shop', 'ALTER EXTENSION seqid SET SCHEMA public');
 	like(full_outcome($node, 'shop', "SELECT seqid.rewrite_mark('mine')"), qr/^42809: /,
 		'another sequence: is not written');
 	is(full_outcome($node, 'shop', 'SELECT last_value FROM mine'), '1', 'another sequence: has its value still');
-	full_outcome($node, 'shop', sprintf($drop, 'public'));
+	full_outcome($node, 'shop', $drop);
 	$clock->set('-5s');
 	is(full_outcome($node, 'shop', 'SELECT seqid.repair_mark() > now()'), 't', 'another sequence: is not taken for the mark');
 	$clock->crash($node);
 	cmp_ok(full_outcome($node, 'shop', 'SELECT snowflake_nextval(5)'), '>', $last, 'another sequence: ids go on after a crash');
 	full_outcome($node, 'shop', 'ALTER EXTENSION seqid DROP SEQUENCE mine; DROP SEQUENCE mine');
-	check_place('another sequence', 'public');
+	check_place('another sequence');
 }
 
 # Lower than what this life of the server knows: by an owner who sets it.
@@ -209,7 +205,7 @@ full_outcome($node, 'shop', 'ALTER EXTENSION seqid SET SCHEMA public');
 	$clock->set('+1d');
 	$node->safe_psql('hasty', 'SELECT snowflake_nextval(700)');
 	$clock->set('+0s');
-	full_outcome($node, 'shop', sprintf($drop, 'public'));
+	full_outcome($node, 'shop', $drop);
 	is(full_outcome($node, 'shop', "SELECT seqid.repair_mark() < now() + interval '1h'"), 't', 'a fast clock elsewhere: does not matter');
 	like(full_outcome($node, 'shop', 'SELECT snowflake_nextval(5)'), qr/^\d+$/, 'a fast clock elsewhere: ids go on');
 	$node->safe_psql('postgres', 'DROP DATABASE hasty');
@@ -222,7 +218,7 @@ full_outcome($node, 'shop', 'ALTER EXTENSION seqid SET SCHEMA public');
 	my $last = draw();
 
 	$session->query('SELECT snowflake_nextval(6)');
-	full_outcome($node, 'shop', sprintf($drop, 'public'));
+	full_outcome($node, 'shop', $drop);
 	like(full_outcome($node, 'shop', 'BEGIN; SELECT seqid.repair_mark(); SELECT snowflake_nextval(5) > ' . $last . '; ROLLBACK'),
 		qr/^t$/m, 'rolled back: ids go on within');
 	like(full_outcome($node, 'shop', 'SELECT snowflake_nextval(5)'), qr/^55000: /, 'rolled back: it is missing again');
@@ -230,7 +226,7 @@ full_outcome($node, 'shop', 'ALTER EXTENSION seqid SET SCHEMA public');
 	is($session->query("SELECT snowflake_nextval(5) > $last"), 't', 'repaired: a session goes on');
 	is($session->errors, '', 'repaired: without an error');
 	$session->close;
-	check_place('rolled back, repaired', 'public');
+	check_place('rolled back, repaired');
 }
 
 #
@@ -337,7 +333,7 @@ full_outcome($node, 'shop', "ALTER SEQUENCE seqid.clock_mark RENAME TO elsewhere
 }
 is(full_outcome($node, 'shop', 'SELECT * FROM seqid.clock_mark'), '7', 'a table in its place: is not touched');
 like(full_outcome($node, 'shop', 'SELECT snowflake_nextval(5)'), qr/^42809: /, 'a table in its place: no ids');
-full_outcome($node, 'shop', 'DROP TABLE seqid.clock_mark; ALTER SEQUENCE elsewhere RENAME TO seqid.clock_mark');
+full_outcome($node, 'shop', 'DROP TABLE seqid.clock_mark; ALTER SEQUENCE seqid.elsewhere RENAME TO clock_mark');
 is(as_owner($insert), 't', 'a table in its place: ids go on when it is gone');
 
 $node->backup('base');
