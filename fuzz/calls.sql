@@ -28,7 +28,7 @@ $$ SELECT CASE floor(random() * 3)::int
 
 -- What an argument can do before the call, and fuzz_undone() does and takes back.
 CREATE FUNCTION pg_temp.change() RETURNS text LANGUAGE sql VOLATILE AS
-$$ SELECT pg_temp.pick(ARRAY['DROP EXTENSION seqid CASCADE', 'DROP EXTENSION seqid',
+$$ SELECT pg_temp.pick(ARRAY['DROP EXTENSION seqid CASCADE', 'DROP EXTENSION seqid CASCADE', 'DROP EXTENSION seqid',
 	'DROP EXTENSION seqid CASCADE; CREATE EXTENSION seqid', 'DROP EXTENSION seqid CASCADE; CREATE EXTENSION seqid SCHEMA fuzz_schema',
 	'ALTER SCHEMA public RENAME TO fuzz_public', 'ALTER SCHEMA public RENAME TO fuzz_public; CREATE SCHEMA public',
 	'DROP SCHEMA public CASCADE', 'DROP SCHEMA fuzz_schema CASCADE', 'ALTER SCHEMA fuzz_schema RENAME TO fuzz_renamed',
@@ -65,21 +65,28 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION pg_temp.argument_that_acts(type text) RETURNS text LANGUAGE plpgsql VOLATILE AS
-$$
-BEGIN
-	IF random() < 0.85 THEN
-		RETURN pg_temp.argument(type);
-	END IF;
-	RETURN format('%s(%L, %s)', pg_temp.pick(ARRAY['fuzz_after', 'fuzz_after', 'fuzz_undone']), pg_temp.change(),
-				  pg_temp.argument(type));
-END
-$$;
+-- What no function refuses, so that a call gets to where it needs what was changed.
+CREATE FUNCTION pg_temp.valid_argument(type text) RETURNS text LANGUAGE sql VOLATILE AS
+$$ SELECT format('%L::%s', CASE type
+	WHEN 'uuid' THEN '018c8c5e-0000-7000-8000-000000000000'
+	WHEN 'timestamp with time zone' THEN '2024-02-29 12:00:00+00'
+	WHEN 'regclass' THEN pg_temp.pick(ARRAY['fuzz_sequence', 'fuzz_words', 'fuzz_words', 'fuzz_schema.words', 'fuzz_words_id_seq'])
+	WHEN 'text' THEN pg_temp.pick(ARRAY['a', 'b', 'fuzz_schema.c'])
+	WHEN 'text[]' THEN '{a,b,c}'
+	ELSE CASE WHEN type LIKE '%[]' THEN '{1,2}' WHEN type LIKE '%int%' THEN '7' END END, type) $$;
+
+-- A call's arguments: at random, or valid ones of which at least the first acts.
+CREATE FUNCTION pg_temp.arguments(types oid[], acts boolean) RETURNS text LANGUAGE sql VOLATILE AS
+$$ SELECT string_agg(CASE
+		WHEN NOT acts THEN pg_temp.argument(format_type(t.oid, NULL))
+		WHEN t.place > 1 AND random() < 0.7 THEN pg_temp.valid_argument(format_type(t.oid, NULL))
+		ELSE format('%s(%L, %s)', pg_temp.pick(ARRAY['fuzz_after', 'fuzz_after', 'fuzz_undone']), pg_temp.change(),
+					pg_temp.valid_argument(format_type(t.oid, NULL))) END, ', ' ORDER BY t.place)
+	FROM unnest(types) WITH ORDINALITY t (oid, place) $$;
 
 SELECT CASE WHEN call ~ '^SELECT public.intern_drop|fuzz_(after|undone)\(' THEN format('BEGIN; %s; ROLLBACK;', call) ELSE call || ';' END
   FROM (SELECT format('%s %I.%I(%s)%s', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT' END, p.pronamespace::regnamespace, p.proname,
-		(SELECT string_agg(pg_temp.argument_that_acts(format_type(t.oid, NULL)) || left('', n.n), ', ' ORDER BY t.place)
-		   FROM unnest(p.proargtypes) WITH ORDINALITY t (oid, place)),
+		pg_temp.arguments(p.proargtypes::oid[], random() < 0.3 AND n.n > 0),
 		CASE p.prokind WHEN 'w' THEN ' OVER ()' ELSE '' END) AS call
   FROM generate_series(1, :count) n (n)
   CROSS JOIN LATERAL

@@ -84,10 +84,10 @@ seqid_horizon(PG_FUNCTION_ARGS)
 
 /* A transaction is known by its process, or if it is prepared, by its virtual id. */
 static void
-put_holder(ReturnSetInfo *result, int pid, const char *virtualtransaction, int64 held_ms)
+put_holder(ReturnSetInfo * result, int pid, const char *virtualtransaction, int64 held_ms)
 {
 	Datum		values[3] = {Int32GetDatum(pid), (Datum) 0,
-		TimestampTzGetDatum(pg_time_of_unix_ms(held_ms))};
+	TimestampTzGetDatum(pg_time_of_unix_ms(held_ms))};
 	bool		nulls[3] = {virtualtransaction != NULL, virtualtransaction == NULL, false};
 
 	if (virtualtransaction != NULL)

@@ -30,7 +30,7 @@
 
 /* One row for each shard that has issued ids. */
 static void
-put_shards(ReturnSetInfo *result, SharedState *state, const SnowflakeLayout *layout)
+put_shards(ReturnSetInfo * result, SharedState *state, const SnowflakeLayout *layout)
 {
 	for (int shard = 0; shard <= snowflake_max_shard(layout); shard++)
 	{

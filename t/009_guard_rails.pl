@@ -90,7 +90,7 @@ is(full_outcome($node, 'postgres', 'SELECT clock_mark IS NULL, clock_floor IS NU
 like(full_outcome($node, 'postgres', 'SELECT uuid_time_nextval()'), qr/^[0-9a-f-]{36}$/, 'missing: others go on');
 $node->safe_psql('postgres', 'CREATE TABLE seqid.clock_mark (last_value bigint)');
 is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
-	'42809: clock mark "clock_mark" is not a permanent sequence', 'a table: refused');
+	'42809: clock mark "seqid.clock_mark" is not a permanent sequence', 'a table: refused');
 $node->safe_psql('postgres', 'DROP TABLE seqid.clock_mark; CREATE TEMP SEQUENCE clock_mark');
 is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
 	'55000: clock mark of extension "seqid" does not exist', 'a temporary sequence: not found');

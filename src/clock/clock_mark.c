@@ -131,8 +131,7 @@ find_mark_relation(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("clock mark of extension \"seqid\" does not exist"),
-				 errdetail("Without the sequence \"%s\" in the extension's schema, no key is safe from being issued again after a restart.",
-						   MARK_RELATION),
+				 errdetail("Without the sequence \"seqid.clock_mark\", keys could be issued again after a restart."),
 				 errhint("Check the system clock, then run SELECT seqid.repair_mark() as a superuser.")));
 	return relid;
 }
@@ -156,19 +155,11 @@ open_mark_relation(void)
 	if (!seqid_is_mark_relation(rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("clock mark \"%s\" is not a permanent sequence",
-						RelationGetRelationName(rel)),
+				 errmsg("clock mark \"seqid.clock_mark\" is not a permanent sequence"),
 				 rel->rd_rel->relkind == RELKIND_SEQUENCE ?
 				 errhint("Run ALTER SEQUENCE seqid.clock_mark SET LOGGED as a superuser.") :
 				 errhint("Rename it, check the system clock, then run SELECT seqid.repair_mark() as a superuser.")));
 	return rel;
-}
-
-/* Names the file that the relation has now, among those of all databases. */
-static uint64
-file_of(Relation rel)
-{
-	return (uint64) MyDatabaseId << 32 | compat_file_number(rel);
 }
 
 /*
@@ -187,7 +178,7 @@ static bool
 is_vouched_for(Relation rel)
 {
 	return is_new(rel) ||
-		pg_atomic_read_u64(&seqid_database_state()->mark.durable_file) == file_of(rel);
+		pg_atomic_read_u64(&seqid_database_state()->mark.durable_file) == compat_file_number(rel);
 }
 
 /*
@@ -207,7 +198,7 @@ note_lasting_relation(Relation rel, DatabaseState *database)
 
 	pg_atomic_compare_exchange_u64(&database->horizon.first_key_ms, &unknown,
 								   pg_atomic_read_u64(&database->mark.floor_ms) + 1);
-	pg_atomic_write_u64(&database->mark.durable_file, file_of(rel));
+	pg_atomic_write_u64(&database->mark.durable_file, compat_file_number(rel));
 }
 
 /* ------------------------------------------------------------------------
@@ -217,21 +208,19 @@ note_lasting_relation(Relation rel, DatabaseState *database)
 
 /* The buffer must be locked, in whatever mode. */
 static Mark
-read_mark(Relation rel, Buffer buffer)
+read_mark(Buffer buffer)
 {
 	Mark		mark;
 
 	if (!seqid_read_mark_page(buffer, &mark))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("page of clock mark \"%s\" is damaged",
-						RelationGetRelationName(rel)),
+				 errmsg("page of clock mark \"seqid.clock_mark\" is damaged"),
 				 errhint("Check the system clock, then run SELECT seqid.repair_mark() as a superuser.")));
 	if (!mark_is_in_range(&mark))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("value of clock mark \"%s\" is out of range: %lld",
-						RelationGetRelationName(rel), (long long) mark.ms),
+				 errmsg("value of clock mark \"seqid.clock_mark\" is out of range: %lld", (long long) mark.ms),
 				 errhint("Check the system clock, then run SELECT seqid.repair_mark() as a superuser.")));
 	return mark;
 }
@@ -257,19 +246,18 @@ seqid_checkpoint_ms(void)
 }
 
 /*
- * Invariant 4: the end of the last checkpoint's second, if the clock is behind it.
- * Otherwise the clock itself keeps keys apart from those before the checkpoint.
+ * Invariant 4.  Nothing is needed if the clock has reached the checkpoint's second:
+ * only a clock that is set back within that second can repeat a key.
  */
 static int64
 checkpoint_floor_ms(bool written)
 {
-	int64		ms = Min(seqid_checkpoint_ms() + WALL_MS_PER_S - 1, MARK_MAX_MS);
-	int64		ahead_ms = ms - wall_clock_read_ms();
+	int64		second_ms = seqid_checkpoint_ms();
+	int64		ahead_ms = second_ms - wall_clock_read_ms();
 
-	if (ahead_ms < WALL_MS_PER_S ||
-		(written && ahead_ms > seqid_max_clock_regression_ms))
+	if (ahead_ms <= 0 || (written && ahead_ms > seqid_max_clock_regression_ms))
 		return 0;
-	return ms;
+	return Min(second_ms + WALL_MS_PER_S - 1, MARK_MAX_MS);
 }
 
 /* Whether the mark was written by sessions of this entry: invariant 2. */
@@ -286,7 +274,7 @@ static Mark
 raise_mark(Relation rel, Buffer buffer, int64 wanted_ms, int64 checkpoint_ms)
 {
 	DatabaseState *database = seqid_database_state();
-	Mark		mark = read_mark(rel, buffer);
+	Mark		mark = read_mark(buffer);
 
 	/* Invariant 2: the floor first, then our nonce. */
 	if (!is_own_mark(&mark, database))
@@ -325,7 +313,7 @@ settle_mark(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
 	int64		checkpoint_ms;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	*mark = read_mark(rel, buffer);
+	*mark = read_mark(buffer);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 
 	if (!mark_is_low(rel, mark, unix_ms, lease_ms))
@@ -341,7 +329,7 @@ settle_mark(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
 		return false;
 
 	/* Another backend may have raised it since. */
-	*mark = read_mark(rel, buffer);
+	*mark = read_mark(buffer);
 	if (mark_is_low(rel, mark, unix_ms, lease_ms))
 		*mark = raise_mark(rel, buffer, Min(unix_ms + lease_ms, MARK_MAX_MS),
 						   checkpoint_ms);
@@ -403,7 +391,7 @@ seqid_advance_mark(int64 unix_ms)
 	return unix_ms > seqid_key_floor_ms;
 }
 
-/* For statistics, so what is wrong with the mark is no error. */
+/* For statistics: a mark that is missing or damaged is no error. */
 static bool
 read_mark_if_sound(Mark *mark)
 {
@@ -416,7 +404,7 @@ read_mark_if_sound(Mark *mark)
 
 	if (seqid_is_mark_relation(rel) && RelationGetNumberOfBlocks(rel) > 0)
 	{
-		Buffer		buffer = ReadBuffer(rel, 0);
+		Buffer		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, 0, RBM_ZERO_ON_ERROR, NULL);
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		sound = seqid_read_mark_page(buffer, mark) && mark_is_in_range(mark);

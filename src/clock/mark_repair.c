@@ -9,9 +9,9 @@
  * What takes SQL, to make the sequence if that is missing, is in the extension's
  * script: seqid.repair_mark().  What no SQL can do is here.
  *
- * The new mark is the highest time that anything knows of: this life of the
- * server, the last checkpoint, the clock.  Its nonce is that of no life, so whoever
- * draws a key next takes it as the floor.
+ * The new mark is the highest time that is known: of this server lifetime, the last
+ * checkpoint, or the clock.  Its nonce is 0, so the next key takes it as the floor,
+ * unless it is the highest mark of this lifetime.
  */
 #include "postgres.h"
 
@@ -114,8 +114,7 @@ seqid_rewrite_mark(PG_FUNCTION_ARGS)
 	if (!seqid_is_mark_relation(rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("clock mark \"%s\" is not a permanent sequence",
-						RelationGetRelationName(rel)),
+				 errmsg("clock mark \"seqid.clock_mark\" is not a permanent sequence"),
 				 errhint("Run ALTER SEQUENCE seqid.clock_mark SET LOGGED.")));
 	mark = repair_page(rel);
 	seqid_make_wal_durable(mark.lsn);

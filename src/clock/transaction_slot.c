@@ -56,7 +56,6 @@
 #include "server/test_stop.h"
 #include "storage/lock.h"
 
-#define SLOT_LXID_BITS		16
 
 /*
  * The tags of advisory locks end with a class: 1 and 2 are those that users can
@@ -67,7 +66,7 @@
 LocalTransactionId seqid_listed_lxid = InvalidLocalTransactionId;
 
 /* NULL until this process has attached; its own among them. */
-static pg_atomic_uint64 *slots = NULL;
+static DynamicState * state = NULL;
 static pg_atomic_uint64 *own_slot;
 
 /* ------------------------------------------------------------------------
@@ -81,25 +80,16 @@ seqid_slot_count(void)
 	return (int) ProcGlobal->allProcCount;
 }
 
-/* Neighbours are a line apart, as with the words of shards. */
-static pg_atomic_uint64 *
-slot_of(int number)
-{
-	int			lines = seqid_slot_lines();
-
-	return &slots[(number % lines) * SHARED_STATE_LINE_WORDS + number / lines];
-}
-
 static pg_atomic_uint64 *
 slot_of_process(const PGPROC *proc)
 {
-	return slot_of((int) (proc - ProcGlobal->allProcs));
+	return seqid_slot(state, (int) (proc - ProcGlobal->allProcs));
 }
 
 static void
 attach_slots(void)
 {
-	slots = seqid_dynamic_state()->transaction_slots;
+	state = seqid_dynamic_state();
 	own_slot = slot_of_process(MyProc);
 }
 
@@ -123,14 +113,6 @@ slot_ms(uint64 slot)
 	database == NULL ? 0 : pg_atomic_read_u64(&database->horizon.first_key_ms);
 
 	return (int64) Max(slot >> SLOT_LXID_BITS, first_key_ms);
-}
-
-/* Invariant 3. */
-static inline bool
-slot_names(uint64 slot, LocalTransactionId lxid)
-{
-	return slot != 0 && lxid != InvalidLocalTransactionId &&
-		(uint16) slot == (uint16) lxid;
 }
 
 /* ------------------------------------------------------------------------
@@ -168,7 +150,7 @@ set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *raised_ms, LocalTransactionId
 		/* Whoever set it has read an earlier time than this, or the same. */
 		pg_read_barrier();
 		*listed_ms = pg_atomic_read_u64(raised_ms);
-		if (slot_names(found, lxid) && found >> SLOT_LXID_BITS <= *listed_ms)
+		if (seqid_slot_names(found, lxid) && found >> SLOT_LXID_BITS <= *listed_ms)
 			return false;
 		test_stop(TEST_STOP_LISTING);
 	} while (!pg_atomic_compare_exchange_u64(slot, &found,
@@ -187,7 +169,7 @@ seqid_list_new_transaction(void)
 	uint64		floor_ms;
 	bool		mine;
 
-	if (unlikely(slots == NULL))
+	if (unlikely(state == NULL))
 		attach_slots_to_list();
 
 	/* Invariant 4. */
@@ -226,9 +208,9 @@ seqid_read_slot(int number, int64 *listed_ms, int *pid)
 	PGPROC	   *proc = &ProcGlobal->allProcs[number];
 	uint64		slot;
 
-	if (unlikely(slots == NULL))
+	if (unlikely(state == NULL))
 		attach_slots();
-	slot = pg_atomic_read_u64(slot_of(number));
+	slot = pg_atomic_read_u64(seqid_slot(state, number));
 	if (slot == 0)
 		return false;
 
@@ -236,7 +218,7 @@ seqid_read_slot(int number, int64 *listed_ms, int *pid)
 	pg_read_barrier();
 	*listed_ms = slot_ms(slot);
 	*pid = proc->pid;
-	return slot_names(slot, compat_lxid(proc)) && proc->databaseId == MyDatabaseId;
+	return seqid_slot_names(slot, compat_lxid(proc)) && proc->databaseId == MyDatabaseId;
 }
 
 int64
@@ -302,7 +284,7 @@ take_prepared_lock(int64 ms)
 static bool
 can_be_listed(void)
 {
-	return slots != NULL ||
+	return state != NULL ||
 		(MyProc->lockGroupLeader != NULL &&
 		 OidIsValid(get_extension_oid("seqid", true)) &&
 		 seqid_dynamic_state_exists());
@@ -316,11 +298,11 @@ take_locks_of_listed(void)
 
 	if (!can_be_listed())
 		return;
-	if (slots == NULL)
+	if (state == NULL)
 		attach_slots();
 
 	slot = pg_atomic_read_u64(own_slot);
-	if (slot_names(slot, compat_lxid(MyProc)))
+	if (seqid_slot_names(slot, compat_lxid(MyProc)))
 	{
 		/*
 		 * The slot of a group of parallel workers can be earlier than the
@@ -372,7 +354,7 @@ seqid_prepared_writers(int *count)
 	writers = palloc(data->nelements * sizeof(PreparedWriter));
 	for (int i = 0; i < data->nelements; i++)
 	{
-		const LockInstanceData *lock = &data->locks[i];
+		const		LockInstanceData *lock = &data->locks[i];
 		PreparedWriter *writer = &writers[*count];
 
 		/* Until it is prepared, the transaction is in a slot. */

@@ -13,13 +13,17 @@
  *	  page has another one, so the first key takes the mark as its floor, whatever
  *	  the entry was used for; see clock_mark.c.
  *
- * The second makes every start of an entry safe.  When to start one is a question
- * of use: an entry must not keep the floor and the marks of a database that was dropped, for
- * another one that has its OID.  CREATE DATABASE and SET TABLESPACE write a new
- * PG_VERSION file into the database's directory, so its inode and the time when it
- * was written say which database it is.  (An administrator can touch the file while
- * sessions are connected.  No database can be dropped then, so a session that finds
- * others attached believes them, and not the file.)
+ * The second makes a start of an entry as safe as a restart of the server.  The entry
+ * of a database is started again because it must not keep the floor and the marks
+ * of another database, which had the same OID and was dropped.  CREATE DATABASE and
+ * SET TABLESPACE write a new PG_VERSION file into the database's directory, so its
+ * inode and the time when it was written identify the database.
+ *
+ * An administrator can touch that file at any time, so there are three exceptions.
+ * While sessions are attached, the database cannot have been dropped.  Nor can it
+ * while a transaction has a slot: the leader of parallel workers is not attached if
+ * only the workers have generated keys, and they are gone.  During recovery, no key
+ * reads the mark, so an entry keeps the order of its COMBs.
  */
 #include "postgres.h"
 
@@ -27,10 +31,12 @@
 
 #include "access/genam.h"
 #include "access/table.h"
+#include "access/xlog.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_database.h"
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
+#include "server/compat.h"
 #include "server/database_state.h"
 #include "server/entropy.h"
 #include "server/segment.h"
@@ -63,18 +69,27 @@ StaticAssertDecl(offsetof(DynamicState, databases) % SHARED_STATE_LINE_SIZE == 0
  * ------------------------------------------------------------------------
  */
 
-int
-seqid_slot_lines(void)
+/* Processes are numbered one by one; whole lines, for seqid_slot(). */
+static int
+slot_lines(void)
 {
 	return (int) ((ProcGlobal->allProcCount + SHARED_STATE_LINE_WORDS - 1) /
 				  SHARED_STATE_LINE_WORDS);
+}
+
+pg_atomic_uint64 *
+seqid_slot(DynamicState * state, int number)
+{
+	int			lines = slot_lines();
+
+	return &state->transaction_slots[(number % lines) * SHARED_STATE_LINE_WORDS + number / lines];
 }
 
 static Size
 dynamic_state_size(void)
 {
 	return offsetof(DynamicState, transaction_slots) +
-		(Size) seqid_slot_lines() * SHARED_STATE_LINE_SIZE;
+		(Size) slot_lines() * SHARED_STATE_LINE_SIZE;
 }
 
 /* An entry is initialized when it is started. */
@@ -88,7 +103,7 @@ init_dynamic_state(void *segment)
 		pg_atomic_init_u32(&state->owners[i].database, InvalidOid);
 		pg_atomic_init_u32(&state->owners[i].sessions, 0);
 	}
-	for (Size i = 0; i < seqid_slot_lines() * SHARED_STATE_LINE_WORDS; i++)
+	for (Size i = 0; i < slot_lines() * SHARED_STATE_LINE_WORDS; i++)
 		pg_atomic_init_u64(&state->transaction_slots[i], 0);
 }
 
@@ -181,7 +196,7 @@ identify_database(DatabaseOwner * identity)
 	identity->written_ns = file.st_mtim.tv_sec * NS_PER_S + file.st_mtim.tv_nsec;
 }
 
-/* What the entry has from now on is in the range of all keys. */
+/* The first time that the horizon can return is in the range of all keys. */
 static void
 start_entry(DatabaseState *entry, uint64 nonce)
 {
@@ -196,24 +211,66 @@ start_entry(DatabaseState *entry, uint64 nonce)
 	pg_atomic_init_u64(&entry->horizon.published_ms, 0);
 }
 
+/* Whether a transaction of this database has a slot. */
+static bool
+has_slots(DynamicState * state)
+{
+	for (int i = 0; i < (int) ProcGlobal->allProcCount; i++)
+	{
+		const PGPROC *proc = &ProcGlobal->allProcs[i];
+
+		if (proc->databaseId == MyDatabaseId &&
+			seqid_slot_names(pg_atomic_read_u64(seqid_slot(state, i)), compat_lxid(proc)))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the entry of our OID has the state of a database that was dropped. */
+static bool
+is_of_dropped_database(DynamicState * state, const DatabaseOwner * owner,
+					   const DatabaseOwner * identity)
+{
+	return (owner->inode != identity->inode || owner->written_ns != identity->written_ns) &&
+		!has_slots(state) && !RecoveryInProgress();
+}
+
+/* An entry that can be taken, as long as it has the same nonce. */
+typedef struct Vacancy
+{
+	int			number;			/* -1 for none */
+	uint64		nonce;
+}			Vacancy;
+
 /*
- * Attaches this session to the entry with that number: its database's own, one that
- * was never used, or the vacancy.  False if another session took the vacancy first.
+ * Attaches this session to the entry of its database, to one that was never used, or
+ * to the vacancy.  False if there is neither, or another session took the vacancy.
  */
 static bool
-attach_to_entry(DynamicState * state, int number, const DatabaseOwner * identity,
-				uint64 nonce)
+try_to_attach(DynamicState * state, const Vacancy * vacancy, const DatabaseOwner * identity,
+			  uint64 nonce)
 {
-	DatabaseOwner *owner = &state->owners[number];
-	bool		same_oid = pg_atomic_read_u32(&owner->database) == MyDatabaseId;
+	int			number = find_entry(state, MyDatabaseId);
+	bool		is_full = number < 0;
+	DatabaseOwner *owner;
+	DatabaseState *entry;
+
+	if (is_full)
+		number = vacancy->number;
+	if (number < 0)
+		return false;
+	owner = &state->owners[number];
+	entry = &state->databases[number];
 
 	if (pg_atomic_read_u32(&owner->sessions) == 0)
 	{
-		if (!same_oid || owner->inode != identity->inode ||
-			owner->written_ns != identity->written_ns)
-			start_entry(&state->databases[number], nonce);
+		if (is_full && entry->mark.nonce != vacancy->nonce)
+			return false;
+		if (pg_atomic_read_u32(&owner->database) != MyDatabaseId ||
+			is_of_dropped_database(state, owner, identity))
+			start_entry(entry, nonce);
 	}
-	else if (!same_oid)
+	else if (is_full)
 		return false;
 
 	owner->inode = identity->inode;
@@ -221,7 +278,7 @@ attach_to_entry(DynamicState * state, int number, const DatabaseOwner * identity
 	pg_write_barrier();
 	pg_atomic_write_u32(&owner->database, MyDatabaseId);
 	pg_atomic_fetch_add_u32(&owner->sessions, 1);
-	seqid_attached_database = &state->databases[number];
+	seqid_attached_database = entry;
 	return true;
 }
 
@@ -260,25 +317,25 @@ database_exists(Oid database)
 	return exists;
 }
 
-/* The number of an entry whose database was dropped. */
-static int
+/* An entry whose database was dropped. */
+static Vacancy
 find_vacancy(DynamicState * state)
 {
-	for (int number = 0; number < DATABASE_STATES; number++)
+	Vacancy		vacancy;
+
+	for (vacancy.number = 0; vacancy.number < DATABASE_STATES; vacancy.number++)
 	{
+		DatabaseOwner *owner = &state->owners[vacancy.number];
+
 		CHECK_FOR_INTERRUPTS();
-		if (pg_atomic_read_u32(&state->owners[number].sessions) == 0 &&
-			!database_exists(pg_atomic_read_u32(&state->owners[number].database)))
-			return number;
+		vacancy.nonce = state->databases[vacancy.number].mark.nonce;
+		if (pg_atomic_read_u32(&owner->sessions) == 0 &&
+			!database_exists(pg_atomic_read_u32(&owner->database)))
+			return vacancy;
 	}
 
-	ereport(ERROR,
-			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-			 errmsg("database \"%s\" cannot generate keys", get_database_name(MyDatabaseId)),
-			 errdetail("%d other databases have generated keys since the server started.",
-					   DATABASE_STATES),
-			 errhint("Drop databases that are not needed, or restart the server and generate keys in fewer databases.")));
-	pg_unreachable();
+	vacancy.number = -1;
+	return vacancy;
 }
 
 /* Positive as a bigint, and not 0, which setval() leaves on the mark's page. */
@@ -297,7 +354,8 @@ seqid_attach_database(void)
 	static bool will_detach = false;
 	DynamicState *state = seqid_dynamic_state();
 	uint64		nonce = random_nonce();
-	int			vacancy = -1;
+	Vacancy		vacancy = {.number = -1};
+	bool		has_searched = false;
 	DatabaseOwner identity;
 
 	identify_database(&identity);
@@ -310,17 +368,24 @@ seqid_attach_database(void)
 	for (;;)
 	{
 		bool		attached;
-		int			number;
 
 		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-		number = find_entry(state, MyDatabaseId);
-		if (number < 0)
-			number = vacancy;
-		attached = number >= 0 && attach_to_entry(state, number, &identity, nonce);
+		attached = try_to_attach(state, &vacancy, &identity, nonce);
 		LWLockRelease(AddinShmemInitLock);
 
 		if (attached)
 			return seqid_attached_database;
+		if (has_searched && vacancy.number < 0)
+			break;
 		vacancy = find_vacancy(state);
+		has_searched = true;
 	}
+
+	ereport(ERROR,
+			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+			 errmsg("database \"%s\" cannot generate keys", get_database_name(MyDatabaseId)),
+			 errdetail("%d other databases have generated keys since the server started.",
+					   DATABASE_STATES),
+			 errhint("Drop databases that are not needed, or restart the server and generate keys in fewer databases.")));
+	pg_unreachable();
 }

@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "server/shared_state.h"
+#include "storage/lock.h"
 
 /* How many databases can generate keys in one server lifetime. */
 #ifndef DATABASE_STATES
@@ -106,9 +107,21 @@ typedef struct DynamicState
 }			DynamicState;
 
 /*
- * One slot for each process, in whole cache lines; see transaction_slot.c.
+ * The slot of the process with that number in ProcGlobal->allProcs: the time with which
+ * its transaction is registered << SLOT_LXID_BITS | the last bits of that transaction's
+ * local id; 0 if it was never used.  See transaction_slot.c.  The slots of neighbours are
+ * a cache line apart, as the counters of shards are.
  */
-extern int	seqid_slot_lines(void);
+#define SLOT_LXID_BITS		16
+extern pg_atomic_uint64 *seqid_slot(DynamicState * state, int number);
+
+/* Whether the slot belongs to the transaction, which is open. */
+static inline bool
+seqid_slot_names(uint64 slot, LocalTransactionId lxid)
+{
+	return slot != 0 && lxid != InvalidLocalTransactionId &&
+		(uint16) slot == (uint16) lxid;
+}
 
 /* Use seqid_database_state(); NULL until this session is attached. */
 extern DatabaseState *seqid_attached_database;

@@ -57,12 +57,15 @@ create_or_find(const char *name, Size size, void (*init) (void *))
 	return GetNamedDSMSegment(name, size, INIT_AND_ARGUMENT(init, &found));
 }
 
+/* The server finds the segment by its name; the handle says that there is one. */
 static void *
-create_or_find_dynamic(const char *name,
-					   pg_atomic_uint32 *handle pg_attribute_unused(),
-					   Size size, void (*init) (void *))
+create_or_find_dynamic(const char *name, pg_atomic_uint32 *handle, Size size,
+					   void (*init) (void *))
 {
-	return create_or_find(name, size, init);
+	void	   *segment = create_or_find(name, size, init);
+
+	pg_atomic_write_u32(handle, 1);
+	return segment;
 }
 
 #else

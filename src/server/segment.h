@@ -26,8 +26,8 @@ extern void *seqid_attach_segment(const char *name, Size size, void (*init) (voi
 
 /*
  * The same in dynamic shared memory, also before 17: for what is larger than the
- * slack that such a server has for all who come late.  *handle is a word in another
- * segment, 0 at first, by which backends find this one; used before 17 only.
+ * slack that such a server has for late callers.  *handle is a word in another segment,
+ * by which backends find this one; 0 until it exists.
  */
 extern void *seqid_attach_dynamic_segment(const char *name, pg_atomic_uint32 *handle,
 										  Size size, void (*init) (void *));
