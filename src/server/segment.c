@@ -58,11 +58,14 @@ create_or_find(const char *name, Size size, void (*init) (void *))
 }
 
 static void *
-create_or_find_dynamic(const char *name,
-					   pg_atomic_uint32 *handle pg_attribute_unused(),
+create_or_find_dynamic(const char *name, pg_atomic_uint32 *handle,
 					   Size size, void (*init) (void *))
 {
-	return create_or_find(name, size, init);
+	void	   *segment = create_or_find(name, size, init);
+
+	/* Not a handle, but sessions that have not attached see that it exists. */
+	pg_atomic_write_u32(handle, 1);
+	return segment;
 }
 
 #else

@@ -25,9 +25,9 @@ extern void seqid_reserve_segment(Size size, void (*startup) (void));
 extern void *seqid_attach_segment(const char *name, Size size, void (*init) (void *));
 
 /*
- * The same in dynamic shared memory, also before 17: for what is larger than the
- * slack that such a server has for all who come late.  *handle is a word in another
- * segment, 0 at first, by which backends find this one; used before 17 only.
+ * The same in dynamic shared memory, also before 17: for a segment that is larger
+ * than the slack of such a server.  *handle is a word in another segment, 0 until the
+ * segment exists.  Before 17, backends find the segment by it.
  */
 extern void *seqid_attach_dynamic_segment(const char *name, pg_atomic_uint32 *handle,
 										  Size size, void (*init) (void *));
