@@ -9,6 +9,7 @@
 MODULE_big = seqid
 OBJS = \
 	src/bits/shard_list.o \
+	src/server/database_state.o \
 	src/server/durable_wal.o \
 	src/server/entropy.o \
 	src/server/guc.o \

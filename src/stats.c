@@ -15,10 +15,10 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "server/compat.h"
+#include "server/database_state.h"
 #include "server/pg_epoch.h"
 #include "server/result_row.h"
 #include "server/server_shard.h"
-#include "server/shared_state.h"
 #include "server/wall_clock.h"
 #include "storage/fd.h"
 #include "utils/acl.h"
@@ -118,41 +118,56 @@ machine_id(bool *isnull)
 	return *isnull ? (Datum) 0 : CStringGetTextDatum(id);
 }
 
+/* A time that is not known, 0, is NULL. */
+static Datum
+time_or_null(int64 unix_us, bool *isnull)
+{
+	*isnull = (unix_us == 0);
+	return TimestampTzGetDatum(pg_time_of_unix_us(unix_us));
+}
+
 /*
  * seqid_stat() returns (preloaded, clock_mark, clock_floor, comb_time, marks_written,
  *	years_left, timeline, shard, shard_source, system_identifier, machine_id,
  *	data_directory, horizon)
- *	  One row.  Mark, floor and COMBs are this database's.  clock_floor is NULL if
- *	  no earlier life of the server is known to have issued keys; comb_time is NULL
- *	  until the first COMB since the server started; timeline and shard are NULL on a
- *	  standby, shard and shard_source also while seqid.shards is empty; where the
- *	  server is, is NULL for who may not read all settings; horizon is what
- *	  seqid_horizon() told last, NULL if it has not been asked yet.  Errors of
- *	  seqid_read_mark().
+ *	  One row.  Mark, floor, COMBs and horizon are those of this database.
+ *	  clock_mark and clock_floor are NULL if the mark is missing or damaged;
+ *	  clock_floor also if no earlier server lifetime is known to have issued keys.
+ *	  comb_time is NULL until the first COMB since the server started, horizon until
+ *	  the first seqid_horizon().  timeline and shard are NULL on a standby; shard
+ *	  and shard_source also while seqid.shards is empty.  machine_id and
+ *	  data_directory are NULL for roles that cannot read all settings.
  */
 PG_FUNCTION_INFO_V1(seqid_stat);
 Datum
 seqid_stat(PG_FUNCTION_ARGS)
 {
-	DatabaseState *database = seqid_database_state();
-	int64		comb = (int64) pg_atomic_read_u64(&database->comb_tick);
-	int64		floor_ms;
+	DatabaseState *database = seqid_find_database_state();
+	int64		mark_ms = 0;
+	int64		floor_ms = 0;
+	int64		comb = 0;
+	int64		published_ms = 0;
+	int64		marks_written = 0;
 	int			shard;
 	bool		trusted = has_privs_of_role(GetUserId(), COMPAT_READ_ALL_SETTINGS);
-	int64		told_ms = (int64) pg_atomic_read_u64(&database->told_ms);
 	Datum		values[13];
 	bool		nulls[13] = {false};
 
 	seqid_require_settings();
 	shard = seqid_find_server_shard();
+	if (database != NULL)
+	{
+		comb = (int64) pg_atomic_read_u64(&database->comb.tick);
+		marks_written = (int64) pg_atomic_read_u64(&database->mark.writes);
+		published_ms = (int64) pg_atomic_read_u64(&database->horizon.published_ms);
+	}
 
 	values[0] = BoolGetDatum(seqid_preloaded);
-	values[1] = TimestampTzGetDatum(pg_time_of_unix_ms(seqid_read_mark(&floor_ms)));
-	values[2] = TimestampTzGetDatum(pg_time_of_unix_ms(floor_ms));
-	nulls[2] = (floor_ms == 0);
-	values[3] = TimestampTzGetDatum(pg_time_of_unix_us(comb_tick_us(comb)));
-	nulls[3] = (comb == 0);
-	values[4] = Int64GetDatum((int64) pg_atomic_read_u64(&database->marks_written));
+	nulls[1] = !seqid_find_mark_times(&mark_ms, &floor_ms);
+	values[1] = TimestampTzGetDatum(pg_time_of_unix_ms(mark_ms));
+	values[2] = time_or_null(floor_ms * WALL_US_PER_MS, &nulls[2]);
+	values[3] = time_or_null(comb_tick_us(comb), &nulls[3]);
+	values[4] = Int64GetDatum(marks_written);
 	values[5] = Float8GetDatum(years_left());
 	values[6] = Int64GetDatum((int64) seqid_timeline());
 	nulls[6] = (seqid_timeline() == 0);
@@ -165,8 +180,7 @@ seqid_stat(PG_FUNCTION_ARGS)
 	values[11] = CStringGetTextDatum(DataDir);
 	if (!trusted)
 		nulls[10] = nulls[11] = true;
-	values[12] = TimestampTzGetDatum(pg_time_of_unix_ms(told_ms));
-	nulls[12] = (told_ms == 0);
+	values[12] = time_or_null(published_ms * WALL_US_PER_MS, &nulls[12]);
 
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }

@@ -1,58 +1,62 @@
 /*
  * clock_mark.c
- *	  The durable clock mark: no key may tell a later time until the mark does.
+ *	  The durable clock mark: no key has a later time than the mark.
  *
- * Shared memory knows which keys were issued, and forgets it with every
- * restart, crash, failover and restore.  What remains then is the mark, the
- * last_value of the sequence relation seqid_clock_mark: a millisecond (since
- * 1970) that no key of this database told a time beyond.  The next life of
- * the server issues none at or below it.
+ * Shared memory knows which keys were issued, and loses that with every restart,
+ * crash, failover and restore.  What remains is the mark, the last_value of the sequence
+ * relation seqid_clock_mark: a millisecond since 1970.  No key of this database has a
+ * later time.  In the next server lifetime, keys start above it.
  *
- * The relation is a sequence because sequences are dumped and restored with
- * their value, follow CREATE DATABASE ... TEMPLATE, and can be read by SQL.
- * We do not call nextval(): it writes WAL without flushing it, and a commit
- * that has no transaction id flushes nothing either.  A mark that can be lost
- * is no mark.  So its page is written with generic WAL, which needs no
- * transaction and works in parallel workers, and flushed here.
+ * The relation is a sequence because sequences are dumped and restored with their
+ * value, are copied by CREATE DATABASE ... TEMPLATE, and can be read by SQL.  We do not
+ * call nextval(): it writes WAL without flushing it, and the commit of a transaction
+ * without an id flushes nothing either.  So the page is written with generic
+ * WAL, which needs no transaction and works in parallel workers, and flushed here.
  *
  * Invariants:
  *
- * 1. A backend believes a mark that it found on the page only when the page's
- *	  last WAL record is flushed, and replicated where synchronous standbys are
- *	  named, whatever synchronous_commit its session has: the mark covers later
- *	  keys as well, whose transactions may rely on a higher level than the one
- *	  that happened to raise it.  So a key leaves only if the mark that covers it
- *	  survives.
+ * 1. A backend relies on a mark that it found on the page only when the page's last
+ *	  WAL record is flushed, and replicated where synchronous standbys are named,
+ *	  whatever synchronous_commit its session has.  The mark also covers later keys,
+ *	  whose transactions can rely on a higher level than the session that raised it.
+ *	  So a key is returned only if the mark that covers it survives.
  *
- * 2. The page's log_cnt, which a sequence that is never advanced has no use
- *	  for, is a nonce that names the life of the server in which the mark was
- *	  raised, a random number in shared memory, and the database.  With another
- *	  one there, be it an earlier life's, that of the database which this one is a
- *	  copy of, or the 0 that setval() leaves when a dump is restored, the mark is
- *	  raised into the database's floor in shared memory *before* the page gets
- *	  the nonce of this life; both happen under the exclusive lock of the page's
- *	  buffer.  So who finds the right nonce also finds the floor.
+ * 2. The page's log_cnt, which a sequence that is never advanced does not use,
+ *	  contains the nonce of the database's entry in shared memory; see
+ *	  database_state.c.  Any other nonce there belongs to an earlier server lifetime, to
+ *	  the database that this one is a copy of, or to an earlier use of the entry;
+ *	  setval(), which restores a dump, leaves 0.  Then the mark is raised into the
+ *	  database's floor in shared memory *before* the page gets our nonce.  Both
+ *	  happen under the exclusive lock of the page's buffer, so a backend that finds
+ *	  our nonce also finds the floor.
  *
- * 3. In one life, the mark of a relation that is new to it starts no lower
- *	  than all marks that the database had before (highest_mark_ms): a backend
- *	  that still believes the mark of a dropped relation issues nothing beyond it.
+ *	  ALTER SEQUENCE leaves 0 as well, but keeps the value.  A mark of nonce 0 with
+ *	  exactly the value that we wrote last is ours.  If each of these counted as an
+ *	  earlier lifetime's, every ALTER SEQUENCE would move the keys ahead by the lease.
  *
- * 4. A mark that was never written, as its relation has just been made, takes the
- *	  time of the last checkpoint as its floor: keys may have been issued under a
- *	  mark that was dropped with the extension before the server was restarted.
+ * 3. Under one nonce, the mark of a relation that was created meanwhile starts no
+ *	  lower than all marks that the database had before (highest_ms).  So a backend
+ *	  that still relies on the mark of a dropped relation issues nothing beyond the new one.
  *
- * 5. The mark survives only if its relation does.  While that was made by a
- *	  transaction that is still open, the commit is forced to disk, and nothing is
- *	  believed beyond the call.  Afterwards, the first backend to find a file that
- *	  nobody vouches for (durable_file) writes the mark once more: that record
- *	  comes after the commit, so to make it durable is to make both so.
+ * 4. Where the mark can be too low, the end of the last checkpoint's second
+ *	  is a floor, if the clock is behind it.  A mark that was never written knows nothing
+ *	  of the keys before DROP EXTENSION.  A mark of an earlier lifetime can be older
+ *	  than rows on disk after pg_resetwal, which stamps its checkpoint with the
+ *	  clock.  (The latter only within seqid.max_clock_regression: a clock that was far
+ *	  ahead before a restart must not stop databases that generated no keys by it.)
  *
- * Floor and marks are the database's: a mark that is far ahead, because it was
- * restored or set so, or because the clock was wrong for a while, holds back the
- * keys of its own database and no other's.
+ * 5. The mark survives only if its relation does.  While the transaction that
+ *	  created it is open, its commit is forced to disk, and the mark is read again
+ *	  for each call.  Afterwards, the first backend that finds a file which is not
+ *	  known to be durable (durable_file) writes the mark once more: that record
+ *	  follows the commit, so making it durable makes both durable.
  *
- * The mark is raised a second ahead, and again when half of that is used up:
- * by the one backend that gets the buffer's lock, while the others go on.
+ * Floor and marks belong to the database: a mark that is far ahead, because it was
+ * restored or set, or because the clock was wrong for a while, holds back the keys of
+ * its own database only.
+ *
+ * The mark is raised a second ahead, and again when half of that is used up, by the
+ * one backend that gets the buffer's lock, while the others go on.
  */
 #include "postgres.h"
 
@@ -67,9 +71,9 @@
 #include "common/controldata_utils.h"
 #include "miscadmin.h"
 #include "server/compat.h"
+#include "server/database_state.h"
 #include "server/durable_wal.h"
 #include "server/guc.h"
-#include "server/shared_state.h"
 #include "server/wall_clock.h"
 #include "storage/bufmgr.h"
 #include "storage/lwlock.h"
@@ -183,34 +187,33 @@ static bool
 is_vouched_for(Relation rel)
 {
 	return is_new(rel) ||
-		pg_atomic_read_u64(&seqid_database_state()->durable_file) == file_of(rel);
+		pg_atomic_read_u64(&seqid_database_state()->mark.durable_file) == file_of(rel);
 }
 
 /*
- * After the WAL that was written for it is durable.  A parallel worker does not
- * know whether its leader's transaction has made the relation.
+ * To be called when the mark is durable, and before a key under it is returned.
+ *
+ * While the transaction that created the relation is open, nothing is noted: a
+ * rollback can bring back another relation, whose mark is a higher floor.  A parallel
+ * worker does not know whether its leader's transaction created it.
  */
 static void
-vouch_for(Relation rel)
+note_lasting_relation(Relation rel, DatabaseState *database)
 {
-	if (!IsParallelWorker())
-		pg_atomic_write_u64(&seqid_database_state()->durable_file, file_of(rel));
+	uint64		unknown = 0;
+
+	if (IsParallelWorker())
+		return;
+
+	pg_atomic_compare_exchange_u64(&database->horizon.first_key_ms, &unknown,
+								   pg_atomic_read_u64(&database->mark.floor_ms) + 1);
+	pg_atomic_write_u64(&database->mark.durable_file, file_of(rel));
 }
 
 /* ------------------------------------------------------------------------
  * The mark
  * ------------------------------------------------------------------------
  */
-
-/*
- * What this life of the server writes into this database's page: positive as a
- * bigint, and not 0, as a life is odd and below 2^63.
- */
-static uint64
-current_nonce(void)
-{
-	return seqid_shared_state()->life ^ ((uint64) MyDatabaseId << 1);
-}
 
 /* The buffer must be locked, in whatever mode. */
 static Mark
@@ -254,77 +257,57 @@ seqid_checkpoint_ms(void)
 }
 
 /*
- * Invariant 4.  Only a clock that has been set back can make keys that are drawn
- * now repeat some that were drawn before the checkpoint, within its second.
+ * Invariant 4: the end of the last checkpoint's second, if the clock is behind it.
+ * Otherwise the clock itself keeps keys apart from those before the checkpoint.
  */
 static int64
-unwritten_floor_ms(void)
+checkpoint_floor_ms(bool written)
 {
-	int64		ms = seqid_checkpoint_ms();
+	int64		ms = Min(seqid_checkpoint_ms() + WALL_MS_PER_S - 1, MARK_MAX_MS);
+	int64		ahead_ms = ms - wall_clock_read_ms();
 
-	return ms > wall_clock_read_ms() ? Min(ms + WALL_MS_PER_S - 1, MARK_MAX_MS) : 0;
+	if (ahead_ms < WALL_MS_PER_S ||
+		(written && ahead_ms > seqid_max_clock_regression_ms))
+		return 0;
+	return ms;
 }
 
-/*
- * Databases that found no place in shared memory have a floor in common, which one
- * of them must not move far into the future, and into the marks of the others.
- */
-static void
-check_common_floor(Relation rel, const Mark *mark)
+/* Whether the mark was written by sessions of this entry: invariant 2. */
+static bool
+is_own_mark(const Mark *mark, DatabaseState *database)
 {
-	int64		ahead_ms = mark->ms - wall_clock_read_ms();
-
-	if (ahead_ms > seqid_max_clock_regression_ms &&
-		seqid_database_state() == seqid_overflow_place(seqid_shared_state()))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("clock mark \"%s\" is %lld ms ahead of the clock",
-						RelationGetRelationName(rel), (long long) ahead_ms),
-				 errdetail("Shared memory has room for %d databases that draw keys; this one has its floor in common with others, and would move their keys into the future.",
-						   SHARED_STATE_DATABASES),
-				 errhint("Correct the clock, or draw keys in this database first after a restart of the server.")));
+	return mark->nonce == database->mark.nonce ||
+		(mark->nonce == 0 && mark->ms != 0 &&
+		 mark->ms == (int64) pg_atomic_read_u64(&database->mark.highest_ms));
 }
 
-/* The buffer must be locked exclusively; unwritten_ms is for invariant 4. */
+/* The buffer must be locked exclusively; checkpoint_ms is for invariant 4. */
 static Mark
-raise_mark(Relation rel, Buffer buffer, int64 wanted_ms, int64 unwritten_ms)
+raise_mark(Relation rel, Buffer buffer, int64 wanted_ms, int64 checkpoint_ms)
 {
 	DatabaseState *database = seqid_database_state();
-	uint64		nonce = current_nonce();
 	Mark		mark = read_mark(rel, buffer);
 
-	/* Invariant 2: the floor first, then the nonce of this life. */
-	if (mark.nonce != nonce)
-	{
-		uint64		unknown = 0;
+	/* Invariant 2: the floor first, then our nonce. */
+	if (!is_own_mark(&mark, database))
+		seqid_atomic_raise(&database->mark.floor_ms, Max(mark.ms, checkpoint_ms));
 
-		check_common_floor(rel, &mark);
-		seqid_atomic_raise(&database->floor_ms, mark.written ? mark.ms : unwritten_ms);
-
-		/*
-		 * A later floor, of a mark that was repaired, is above keys of this
-		 * life.
-		 */
-		pg_atomic_compare_exchange_u64(&database->first_ms, &unknown,
-									   pg_atomic_read_u64(&database->floor_ms) + 1);
-	}
-
-	/* Invariant 3: and no lower than any mark of this life. */
+	/* Invariant 3: no lower than any mark under this nonce. */
 	mark.ms = Max(mark.ms, wanted_ms);
-	mark.ms = Max(mark.ms, (int64) pg_atomic_read_u64(&database->highest_mark_ms));
-	seqid_atomic_raise(&database->highest_mark_ms, mark.ms);
-	mark.nonce = nonce;
+	mark.ms = Max(mark.ms, (int64) pg_atomic_read_u64(&database->mark.highest_ms));
+	seqid_atomic_raise(&database->mark.highest_ms, mark.ms);
+	mark.nonce = database->mark.nonce;
 
 	seqid_write_mark_page(rel, buffer, &mark);
-	pg_atomic_fetch_add_u64(&database->marks_written, 1);
+	pg_atomic_fetch_add_u64(&database->mark.writes, 1);
 	return mark;
 }
 
-/* Whether somebody has to write the mark on account of keys of unix_ms. */
+/* Whether a session has to write the mark because of keys of unix_ms. */
 static bool
 mark_is_low(Relation rel, const Mark *mark, int64 unix_ms, int64 lease_ms)
 {
-	return mark->nonce != current_nonce() ||
+	return mark->nonce != seqid_database_state()->mark.nonce ||
 		mark->ms < Min(unix_ms + lease_ms / 2, MARK_MAX_MS) ||
 		!is_vouched_for(rel);
 }
@@ -339,7 +322,7 @@ settle_mark(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
 			Mark *mark)
 {
 	bool		may_wait = unix_ms > believed_ms;
-	int64		unwritten_ms;
+	int64		checkpoint_ms;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	*mark = read_mark(rel, buffer);
@@ -348,8 +331,9 @@ settle_mark(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
 	if (!mark_is_low(rel, mark, unix_ms, lease_ms))
 		return may_wait || seqid_wal_is_durable(mark->lsn);
 
-	/* That reads a file, so not with the buffer locked. */
-	unwritten_ms = mark->written ? 0 : unwritten_floor_ms();
+	/* This reads a file, so it comes before the lock. */
+	checkpoint_ms = is_own_mark(mark, seqid_database_state()) ? 0 :
+		checkpoint_floor_ms(mark->written);
 
 	if (may_wait)
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
@@ -360,7 +344,7 @@ settle_mark(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
 	*mark = read_mark(rel, buffer);
 	if (mark_is_low(rel, mark, unix_ms, lease_ms))
 		*mark = raise_mark(rel, buffer, Min(unix_ms + lease_ms, MARK_MAX_MS),
-						   unwritten_ms);
+						   checkpoint_ms);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	return true;
 }
@@ -369,10 +353,11 @@ settle_mark(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
 static void
 believe(Relation rel, const Mark *mark, int64 lease_ms)
 {
+	DatabaseState *database = seqid_database_state();
+
 	mark_relid = RelationGetRelid(rel);
-	seqid_key_floor_ms =
-		Max(seqid_key_floor_ms,
-			(int64) pg_atomic_read_u64(&seqid_database_state()->floor_ms));
+	seqid_key_floor_ms = Max(seqid_key_floor_ms,
+							 (int64) pg_atomic_read_u64(&database->mark.floor_ms));
 
 	if (is_new(rel))
 	{
@@ -381,7 +366,7 @@ believe(Relation rel, const Mark *mark, int64 lease_ms)
 	}
 	else
 	{
-		vouch_for(rel);
+		note_lasting_relation(rel, database);
 		believed_ms = mark->ms;
 		seqid_mark_free_ms = believed_ms - lease_ms / 2;
 	}
@@ -418,21 +403,42 @@ seqid_advance_mark(int64 unix_ms)
 	return unix_ms > seqid_key_floor_ms;
 }
 
-int64
-seqid_read_mark(int64 *floor_ms)
+/* For statistics, so what is wrong with the mark is no error. */
+static bool
+read_mark_if_sound(Mark *mark)
 {
-	Relation	rel = open_mark_relation();
-	Buffer		buffer = ReadBuffer(rel, 0);
+	Oid			relid = seqid_find_mark();
+	Relation	rel = OidIsValid(relid) ? try_relation_open(relid, AccessShareLock) : NULL;
+	bool		sound = false;
+
+	if (rel == NULL)
+		return false;
+
+	if (seqid_is_mark_relation(rel) && RelationGetNumberOfBlocks(rel) > 0)
+	{
+		Buffer		buffer = ReadBuffer(rel, 0);
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		sound = seqid_read_mark_page(buffer, mark) && mark_is_in_range(mark);
+		UnlockReleaseBuffer(buffer);
+	}
+	relation_close(rel, AccessShareLock);
+	return sound;
+}
+
+bool
+seqid_find_mark_times(int64 *mark_ms, int64 *floor_ms)
+{
+	DatabaseState *database = seqid_find_database_state();
 	Mark		mark;
 
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	mark = read_mark(rel, buffer);
-	UnlockReleaseBuffer(buffer);
-	relation_close(rel, RowExclusiveLock);
+	if (!read_mark_if_sound(&mark))
+		return false;
 
 	/* What the next key would find. */
-	*floor_ms = (int64) pg_atomic_read_u64(&seqid_database_state()->floor_ms);
-	if (mark.nonce != current_nonce())
+	*mark_ms = mark.ms;
+	*floor_ms = database == NULL ? 0 : (int64) pg_atomic_read_u64(&database->mark.floor_ms);
+	if (database == NULL || !is_own_mark(&mark, database))
 		*floor_ms = Max(*floor_ms, mark.ms);
-	return mark.ms;
+	return true;
 }

@@ -1,6 +1,6 @@
 /*
  * clock_mark.h
- *	  The durable clock mark: no key may tell a later time until the mark does.
+ *	  The durable clock mark: no key has a later time than the mark.
  */
 #ifndef SEQID_CLOCK_MARK_H
 #define SEQID_CLOCK_MARK_H
@@ -13,9 +13,9 @@
  * Keys up to seqid_mark_free_ms are covered by a mark that is known to be
  * durable, with time to spare.
  *
- * This backend's keys tell a later time than seqid_key_floor_ms: those up to it may
- * have been issued in an earlier life of the server, or readers have been told that
- * there will be none any more; see transaction_slot.c.  It only ever increases.
+ * This backend's keys have a later time than seqid_key_floor_ms: those up to it can
+ * have been issued in an earlier server lifetime, or the horizon was published beyond
+ * them; see transaction_slot.c.  It only ever increases.
  */
 extern int64 seqid_mark_free_ms;
 extern int64 seqid_key_floor_ms;
@@ -33,10 +33,11 @@ extern void seqid_watch_mark(void);
 extern bool seqid_advance_mark(int64 unix_ms);
 
 /*
- * The mark of this database, as it stands on its page, and its floor: keys start
- * above it, 0 for none.  Errors as above.
+ * The mark of this database, and its floor: keys start above it, 0 for none.  False
+ * if there is no mark that could be read.  Does not attach to shared memory's entry of
+ * the database, and changes nothing.
  */
-extern int64 seqid_read_mark(int64 *floor_ms);
+extern bool seqid_find_mark_times(int64 *mark_ms, int64 *floor_ms);
 
 /* The whole second of the last checkpoint, in milliseconds since 1970. */
 extern int64 seqid_checkpoint_ms(void);

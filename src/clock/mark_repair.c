@@ -20,9 +20,9 @@
 #include "clock/mark_page.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "server/database_state.h"
 #include "server/durable_wal.h"
 #include "server/pg_epoch.h"
-#include "server/shared_state.h"
 #include "server/wall_clock.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
@@ -41,8 +41,8 @@ highest_known_ms(void)
 
 	/* At the end of the checkpoint's second. */
 	ms = Max(ms, seqid_checkpoint_ms() + WALL_MS_PER_S - 1);
-	ms = Max(ms, (int64) pg_atomic_read_u64(&database->floor_ms));
-	ms = Max(ms, (int64) pg_atomic_read_u64(&database->highest_mark_ms));
+	ms = Max(ms, (int64) pg_atomic_read_u64(&database->mark.floor_ms));
+	ms = Max(ms, (int64) pg_atomic_read_u64(&database->mark.highest_ms));
 
 	return Min(ms, MARK_MAX_MS);
 }
@@ -65,7 +65,7 @@ repair_page(Relation rel)
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	if (!seqid_read_mark_page(buffer, &mark) || !mark_is_in_range(&mark) ||
-		mark.ms < (int64) pg_atomic_read_u64(&seqid_database_state()->highest_mark_ms) ||
+		mark.ms < (int64) pg_atomic_read_u64(&seqid_database_state()->mark.highest_ms) ||
 		!mark.written)
 	{
 		mark.ms = highest_known_ms();

@@ -25,9 +25,8 @@
 #include "clock/mark_page.h"
 #include "clock/settled_horizon.h"
 #include "clock/transaction_slot.h"
-#include "commands/dbcommands.h"
 #include "miscadmin.h"
-#include "server/shared_state.h"
+#include "server/database_state.h"
 #include "server/test_stop.h"
 #include "server/wall_clock.h"
 
@@ -65,33 +64,14 @@ insert_end(void)
 	return lsn;
 }
 
-/*
- * What was raised, told and left by earlier lives is not this database's own where
- * it shares its place with others, while their slots are not ours to look at.
- */
-static void
-check_own_place(const DatabaseState *database)
-{
-	if (database == seqid_overflow_place(seqid_shared_state()))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("database \"%s\" has no settled horizon of its own",
-						get_database_name(MyDatabaseId)),
-				 errdetail("Shared memory has room for %d databases that draw keys.",
-						   SHARED_STATE_DATABASES),
-				 errhint("Draw keys in this database first after a restart of the server.")));
-}
-
 int64
 seqid_settle_horizon(XLogRecPtr *lsn)
 {
 	DatabaseState *database = seqid_database_state();
 	int64		settled_ms;
 
-	check_own_place(database);
-
-	seqid_atomic_raise(&database->raised_ms, (uint64) covered_now_ms());
-	settled_ms = (int64) pg_atomic_read_u64(&database->raised_ms);
+	seqid_atomic_raise(&database->horizon.min_key_ms, (uint64) covered_now_ms());
+	settled_ms = (int64) pg_atomic_read_u64(&database->horizon.min_key_ms);
 
 	/* See transaction_slot.c: 2, raise before looking; 6, slots before locks. */
 	pg_memory_barrier();
@@ -101,8 +81,8 @@ seqid_settle_horizon(XLogRecPtr *lsn)
 	test_stop(TEST_STOP_SCANNED);
 	settled_ms = seqid_earliest_prepared_ms(settled_ms);
 
-	seqid_atomic_raise(&database->told_ms, (uint64) settled_ms);
-	settled_ms = (int64) pg_atomic_read_u64(&database->told_ms);
+	seqid_atomic_raise(&database->horizon.published_ms, (uint64) settled_ms);
+	settled_ms = (int64) pg_atomic_read_u64(&database->horizon.published_ms);
 
 	/*
 	 * After the last look: whoever has ended, by our look or by that of the

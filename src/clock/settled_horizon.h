@@ -16,9 +16,8 @@
  * server or an earlier one.  *lsn is flushed, and who has replayed it has what the
  * ended ones wrote.
  *
- * May raise the durable mark, and has its errors (see clock_mark.h);
- * object_not_in_prerequisite_state also in a database that found no place of its own
- * in shared memory.  Not to be called during recovery.
+ * Can raise the durable mark, and has its errors; see clock_mark.h.  Not to be called
+ * during recovery.
  */
 extern int64 seqid_settle_horizon(XLogRecPtr *lsn);
 

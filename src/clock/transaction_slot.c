@@ -51,18 +51,12 @@
 #include "commands/extension.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
+#include "server/database_state.h"
 #include "server/guc.h"
-#include "server/segment.h"
-#include "server/shared_state.h"
 #include "server/test_stop.h"
 #include "storage/lock.h"
-#include "utils/memutils.h"
-
-/* Where the meaning of a slot changes, so does SHARED_STATE_NAME, and this. */
-#define SLOTS_NAME			"seqid transaction slots 1"
 
 #define SLOT_LXID_BITS		16
-#define SLOT_LINE_WORDS		SHARED_STATE_LINE_WORDS
 
 /*
  * The tags of advisory locks end with a class: 1 and 2 are those that users can
@@ -81,41 +75,19 @@ static pg_atomic_uint64 *own_slot;
  * ------------------------------------------------------------------------
  */
 
-/* Processes are numbered one by one; whole lines, for slot_of(). */
-static int
-slot_lines(void)
-{
-	return (int) ((seqid_slot_count() + SLOT_LINE_WORDS - 1) / SLOT_LINE_WORDS);
-}
-
-static Size
-slots_size(void)
-{
-	return (Size) slot_lines() * SHARED_STATE_LINE_SIZE;
-}
-
 int
 seqid_slot_count(void)
 {
 	return (int) ProcGlobal->allProcCount;
 }
 
-static void
-init_slots(void *segment)
-{
-	pg_atomic_uint64 *slot = segment;
-
-	for (Size i = 0; i < slots_size() / sizeof(pg_atomic_uint64); i++)
-		pg_atomic_init_u64(&slot[i], 0);
-}
-
 /* Neighbours are a line apart, as with the words of shards. */
 static pg_atomic_uint64 *
 slot_of(int number)
 {
-	int			lines = slot_lines();
+	int			lines = seqid_slot_lines();
 
-	return &slots[(number % lines) * SLOT_LINE_WORDS + number / lines];
+	return &slots[(number % lines) * SHARED_STATE_LINE_WORDS + number / lines];
 }
 
 static pg_atomic_uint64 *
@@ -127,21 +99,8 @@ slot_of_process(const PGPROC *proc)
 static void
 attach_slots(void)
 {
-	/* A server of one process has no readers, and no dynamic shared memory. */
-	if (!IsUnderPostmaster)
-	{
-		slots = MemoryContextAllocZero(TopMemoryContext, slots_size());
-		init_slots(slots);
-	}
-	else
-		slots = seqid_attach_dynamic_segment(SLOTS_NAME,
-											 &seqid_shared_state()->slots_handle,
-											 slots_size(), init_slots);
+	slots = seqid_dynamic_state()->transaction_slots;
 	own_slot = slot_of_process(MyProc);
-
-	/* For take_locks_of_listed(), also where it is no handle. */
-	if (COMPAT_HAS_NAMED_SEGMENTS)
-		pg_atomic_write_u32(&seqid_shared_state()->slots_handle, 1);
 }
 
 /* Never 0, which is a slot that was never used, as no time that is listed is 0. */
@@ -159,8 +118,11 @@ slot_compose(uint64 ms, LocalTransactionId lxid)
 static inline int64
 slot_ms(uint64 slot)
 {
-	return Max((int64) (slot >> SLOT_LXID_BITS),
-			   (int64) pg_atomic_read_u64(&seqid_database_state()->first_ms));
+	DatabaseState *database = seqid_find_database_state();
+	uint64		first_key_ms =
+	database == NULL ? 0 : pg_atomic_read_u64(&database->horizon.first_key_ms);
+
+	return (int64) Max(slot >> SLOT_LXID_BITS, first_key_ms);
 }
 
 /* Invariant 3. */
@@ -217,7 +179,7 @@ set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *raised_ms, LocalTransactionId
 void
 seqid_list_new_transaction(void)
 {
-	pg_atomic_uint64 *raised_ms = &seqid_database_state()->raised_ms;
+	pg_atomic_uint64 *raised_ms = &seqid_database_state()->horizon.min_key_ms;
 	pg_atomic_uint64 *slot;
 	PGPROC	   *leader = MyProc->lockGroupLeader;
 	LocalTransactionId lxid;
@@ -332,33 +294,43 @@ take_prepared_lock(int64 ms)
 }
 
 /*
- * Invariant 6.  The slot is looked at, as parallel workers may have set it; not
- * where there is no seqid, or nobody has a slot, so that it stops nobody.
+ * Whether this transaction can have a slot.  A session that is not attached has set
+ * none; but the parallel workers of its query set that of their leader.  The
+ * catalog is asked last, because PREPARE TRANSACTION must not fail for lack of shared
+ * memory in a database without seqid.
  */
+static bool
+can_be_listed(void)
+{
+	return slots != NULL ||
+		(MyProc->lockGroupLeader != NULL &&
+		 OidIsValid(get_extension_oid("seqid", true)) &&
+		 seqid_dynamic_state_exists());
+}
+
+/* Invariant 6. */
 static void
 take_locks_of_listed(void)
 {
 	uint64		slot;
 
+	if (!can_be_listed())
+		return;
 	if (slots == NULL)
-	{
-		if (!OidIsValid(get_extension_oid("seqid", true)) ||
-			pg_atomic_read_u32(&seqid_shared_state()->slots_handle) == 0)
-			return;
 		attach_slots();
-	}
 
 	slot = pg_atomic_read_u64(own_slot);
 	if (slot_names(slot, compat_lxid(MyProc)))
 	{
 		/*
-		 * The slot of a group of parallel workers may be earlier than what
-		 * was told, their keys are not.
+		 * The slot of a group of parallel workers can be earlier than the
+		 * horizon that was published; their keys are not.
 		 */
-		uint64		told_ms = pg_atomic_read_u64(&seqid_database_state()->told_ms);
+		uint64		published_ms =
+		pg_atomic_read_u64(&seqid_database_state()->horizon.published_ms);
 
 		take_prepared_lock(0);
-		take_prepared_lock(Max(slot_ms(slot), (int64) told_ms));
+		take_prepared_lock(Max(slot_ms(slot), (int64) published_ms));
 	}
 }
 

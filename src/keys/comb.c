@@ -29,10 +29,10 @@
 #include "keys/comb_check.h"
 #include "keys/key_run.h"
 #include "port/atomics.h"
+#include "server/database_state.h"
 #include "server/entropy.h"
 #include "server/guc.h"
 #include "server/pg_epoch.h"
-#include "server/shared_state.h"
 #include "server/wall_clock.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -107,7 +107,7 @@ reserve_ahead_of_clock(pg_atomic_uint64 *word, int at_most, int *reserved)
 static inline int64
 reserve_uncovered(int at_most, int *reserved)
 {
-	pg_atomic_uint64 *word = &seqid_database_state()->comb_tick;
+	pg_atomic_uint64 *word = &seqid_database_state()->comb.tick;
 	int64		clock_now = clock_tick();
 	uint64		last = pg_atomic_read_u64(word);
 	int64		earliest = Max(clock_now, floor_tick());
@@ -260,7 +260,7 @@ comb_uuid_witness(PG_FUNCTION_ARGS)
 	pg_uuid_t  *uuid = PG_GETARG_UUID_P(0);
 	int64		tick = validated_tick(uuid);
 
-	seqid_atomic_raise(&seqid_database_state()->comb_tick, (uint64) tick);
+	seqid_atomic_raise(&seqid_database_state()->comb.tick, (uint64) tick);
 	(void) seqid_cover_with_mark(comb_tick_ms(tick));
 	PG_RETURN_UUID_P(uuid);
 }

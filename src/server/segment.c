@@ -13,9 +13,13 @@
 
 #include "server/compat.h"
 #include "server/segment.h"
+#include "storage/dsm_impl.h"
 
+/* Whatever dynamic_shared_memory_type is, the second remedy helps. */
 #define NO_DYNAMIC_ROOM_HINT \
-	"Free some space in /dev/shm, or raise \"min_dynamic_shared_memory\" and restart the server."
+	(dynamic_shared_memory_type == DSM_IMPL_POSIX ? \
+	 "Free some space in /dev/shm, or raise \"min_dynamic_shared_memory\" and restart the server." : \
+	 "Raise \"min_dynamic_shared_memory\" and restart the server.")
 
 #if COMPAT_HAS_NAMED_SEGMENTS
 

@@ -1,10 +1,10 @@
 /*
  * shared_state.h
- *	  What the generators of all backends agree on.
+ *	  The counters of shards, which all backends of the server share.
  *
- * One struct in shared memory, alive as long as the server: a restart, and
- * the crash of any backend, start it anew.  It holds atomics that only ever
- * increase, and what is set once when it is created; no lock protects it.
+ * One struct in shared memory that lasts for a server lifetime: a restart, and
+ * the crash of any backend, create a new one.  It contains atomics that only ever
+ * increase, so no lock protects it.
  */
 #ifndef SEQID_SHARED_STATE_H
 #define SEQID_SHARED_STATE_H
@@ -14,7 +14,14 @@
 #include "bits/snowflake_layout.h"
 #include "port/atomics.h"
 
-#define SHARED_STATE_DATABASES	64
+/*
+ * Change the number whenever SharedState or DynamicState changes, or what sessions
+ * do with them: a library with another idea of them must not attach.
+ */
+#ifndef SHARED_STATE_VERSION
+#define SHARED_STATE_VERSION 9
+#endif
+
 #define SHARED_STATE_LINE_SIZE	64
 #define SHARED_STATE_LINE_WORDS (SHARED_STATE_LINE_SIZE / sizeof(pg_atomic_uint64))
 
@@ -25,85 +32,15 @@ typedef struct ShardCounters
 	pg_atomic_uint64 clock_regressions; /* lock-free; clock found behind */
 } ShardCounters;
 
-/*
- * What the databases do not share: a mark that one of them has, or a clock that
- * was wrong while only one of them drew keys, is no business of the others.
- */
-typedef struct DatabaseState
-{
-	/*
-	 * The last COMB tick handed out, 0 for none.  Lock-free; only ever
-	 * increases.  Every backend that draws COMBs writes this line, so nothing
-	 * else lives on it.
-	 */
-	pg_atomic_uint64 comb_tick;
-	char		comb_padding[SHARED_STATE_LINE_SIZE - sizeof(pg_atomic_uint64)];
-
-	/*
-	 * The highest mark that an earlier life of the server left in the
-	 * database, in milliseconds since 1970.  Lock-free; only ever increases.
-	 */
-	pg_atomic_uint64 floor_ms;
-
-	/* The highest mark of this life.  Lock-free; only ever increases. */
-	pg_atomic_uint64 highest_mark_ms;
-
-	/* How often the mark was raised.  Lock-free. */
-	pg_atomic_uint64 marks_written;
-
-	/*
-	 * The file of the mark whose creation is known to be durable, 0 for none.
-	 * Lock-free; see clock_mark.c.
-	 */
-	pg_atomic_uint64 durable_file;
-
-	/*
-	 * No transaction that lists itself from now on draws a key which tells an
-	 * earlier time, in milliseconds since 1970; never 0.  Lock-free; only
-	 * ever increases, and never beyond a durable mark.  See
-	 * transaction_slot.c.
-	 */
-	pg_atomic_uint64 raised_ms;
-
-	/*
-	 * No key of this life tells an earlier time, 0 for not known yet.
-	 * Lock-free; set once, before the first key of the life is handed out.
-	 */
-	pg_atomic_uint64 first_ms;
-
-	/* The last settled horizon, 0 for none.  Lock-free; only ever increases. */
-	pg_atomic_uint64 told_ms;
-
-	/*
-	 * Whose it is, InvalidOid for nobody's yet.  Set under
-	 * AddinShmemInitLock, read without; that of a database which exists
-	 * stays, so that who has found his place may keep its address.
-	 */
-	pg_atomic_uint32 database;
-	char		padding[SHARED_STATE_LINE_SIZE - 7 * sizeof(uint64) - sizeof(uint32)];
-} DatabaseState;
-
 typedef struct SharedState
 {
 	/*
-	 * The number of this life of the server: random, not 0, set when the
-	 * struct is created.  See clock_mark.c.
+	 * The handle of the dynamic segment, 0 until that is created; see
+	 * database_state.h.  Before 17 it is set under AddinShmemInitLock; from
+	 * 17 on it says only that the segment exists.
 	 */
-	uint64		life;
-
-	/*
-	 * Has a database found no place?  Protected by AddinShmemInitLock; only
-	 * ever becomes true.
-	 */
-	bool		overflown;
-
-	/*
-	 * The handle of the segment with the transactions' slots, 0 for none yet.
-	 * Before 17 set under AddinShmemInitLock; from then on it only tells that
-	 * there is one.
-	 */
-	pg_atomic_uint32 slots_handle;
-	char		life_padding[SHARED_STATE_LINE_SIZE - sizeof(uint64) - 2 * sizeof(uint32)];
+	pg_atomic_uint32 dynamic_handle;
+	char		padding[SHARED_STATE_LINE_SIZE - sizeof(uint32)];
 
 	/*
 	 * The last tick (see snowflake_layout.h) that each shard of each layout
@@ -114,20 +51,10 @@ typedef struct SharedState
 
 	/* Find a shard's with seqid_shard_counters(). */
 	ShardCounters shard_counters[SNOWFLAKE_WORDS];
-
-	/*
-	 * Find that of this database with seqid_database_state().  The last one
-	 * serves all databases that found no place: what is kept there is the
-	 * highest of them all.
-	 */
-	DatabaseState databases[SHARED_STATE_DATABASES + 1];
 } SharedState;
 
 /* Use seqid_shared_state(); NULL until this process has attached. */
 extern SharedState *seqid_attached_state;
-
-/* Use seqid_database_state(); NULL until this backend has found its place. */
-extern DatabaseState *seqid_attached_database;
 
 /* Whether this process had the library from shared_preload_libraries. */
 extern bool seqid_preloaded;
@@ -149,28 +76,6 @@ seqid_shared_state(void)
 	if (likely(seqid_attached_state != NULL))
 		return seqid_attached_state;
 	return seqid_attach_shared_state();
-}
-
-/* Where databases are that found no place of their own. */
-static inline DatabaseState *
-seqid_overflow_place(SharedState *state)
-{
-	return &state->databases[SHARED_STATE_DATABASES];
-}
-
-/*
- * Finds this database's place in the shared state, or takes one that is free.
- * Takes a lock if it is the first to look for it; errors of
- * seqid_attach_shared_state().
- */
-extern DatabaseState *seqid_attach_database(void);
-
-static inline DatabaseState *
-seqid_database_state(void)
-{
-	if (likely(seqid_attached_database != NULL))
-		return seqid_attached_database;
-	return seqid_attach_database();
 }
 
 /*

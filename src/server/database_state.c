@@ -1,0 +1,325 @@
+/*
+ * database_state.c
+ *	  Finds the entry of a database in shared memory, or claims one for it.
+ *
+ * Invariants:
+ *
+ * 1. Two sessions of a database that generate keys at the same time are attached to
+ *	  the same entry.  Otherwise each would miss the floor that the other one learned.
+ *	  Therefore sessions attach under a lock, and are counted: an entry is started
+ *	  again, or given to another database, only while no session is attached.
+ *
+ * 2. An entry that was started has a nonce that no entry had before.  The mark's
+ *	  page has another one, so the first key takes the mark as its floor, whatever
+ *	  the entry was used for; see clock_mark.c.
+ *
+ * The second makes every start of an entry safe.  When to start one is a question
+ * of use: an entry must not keep the floor and the marks of a database that was dropped, for
+ * another one that has its OID.  CREATE DATABASE and SET TABLESPACE make a new
+ * PG_VERSION file in the database's directory, so its inode and the time of its last
+ * change say which database it is.  (A backup program can touch the file while
+ * sessions are connected.  No database can be dropped then, so a session that finds
+ * others attached believes them, and not the file.)
+ */
+#include "postgres.h"
+
+#include <sys/stat.h>
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_database.h"
+#include "commands/dbcommands.h"
+#include "miscadmin.h"
+#include "server/database_state.h"
+#include "server/entropy.h"
+#include "server/segment.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#define DYNAMIC_STATE_NAME "seqid dynamic state " CppAsString2(SHARED_STATE_VERSION)
+
+#define NS_PER_S	INT64CONST(1000000000)
+
+DatabaseState *seqid_attached_database = NULL;
+
+/* NULL until this process has attached. */
+static DynamicState * dynamic_state = NULL;
+
+StaticAssertDecl(sizeof(DatabaseState) == 2 * SHARED_STATE_LINE_SIZE,
+				 "the COMBs of a database must have a cache line of their own");
+StaticAssertDecl(offsetof(DynamicState, databases) % SHARED_STATE_LINE_SIZE == 0 &&
+				 offsetof(DynamicState, transaction_slots) % SHARED_STATE_LINE_SIZE == 0,
+				 "entries and slots must start on a cache line");
+
+/* ------------------------------------------------------------------------
+ * The dynamic segment
+ * ------------------------------------------------------------------------
+ */
+
+int
+seqid_slot_lines(void)
+{
+	return (int) ((ProcGlobal->allProcCount + SHARED_STATE_LINE_WORDS - 1) /
+				  SHARED_STATE_LINE_WORDS);
+}
+
+static Size
+dynamic_state_size(void)
+{
+	return offsetof(DynamicState, transaction_slots) +
+		(Size) seqid_slot_lines() * SHARED_STATE_LINE_SIZE;
+}
+
+/* An entry is initialized when it is started. */
+static void
+init_dynamic_state(void *segment)
+{
+	DynamicState *state = segment;
+
+	for (int i = 0; i < DATABASE_STATES; i++)
+	{
+		pg_atomic_init_u32(&state->owners[i].database, InvalidOid);
+		pg_atomic_init_u32(&state->owners[i].sessions, 0);
+	}
+	for (Size i = 0; i < seqid_slot_lines() * SHARED_STATE_LINE_WORDS; i++)
+		pg_atomic_init_u64(&state->transaction_slots[i], 0);
+}
+
+DynamicState *
+seqid_dynamic_state(void)
+{
+	if (likely(dynamic_state != NULL))
+		return dynamic_state;
+
+	if (IsUnderPostmaster)
+		dynamic_state =
+			seqid_attach_dynamic_segment(DYNAMIC_STATE_NAME,
+										 &seqid_shared_state()->dynamic_handle,
+										 dynamic_state_size(), init_dynamic_state);
+	else
+	{
+		/* A server of one process has no dynamic shared memory. */
+		void	   *memory = MemoryContextAllocZero(TopMemoryContext, dynamic_state_size());
+
+		init_dynamic_state(memory);
+		dynamic_state = memory;
+	}
+	return dynamic_state;
+}
+
+bool
+seqid_dynamic_state_exists(void)
+{
+	return dynamic_state != NULL ||
+		pg_atomic_read_u32(&seqid_shared_state()->dynamic_handle) != 0;
+}
+
+/* ------------------------------------------------------------------------
+ * Entries
+ * ------------------------------------------------------------------------
+ */
+
+/*
+ * The number of the database's entry, or of the first entry that was never used if it
+ * has none; -1 if there is neither.
+ */
+static int
+find_entry(DynamicState * state, Oid database)
+{
+	for (int number = 0; number < DATABASE_STATES; number++)
+	{
+		Oid			owner = pg_atomic_read_u32(&state->owners[number].database);
+
+		if (owner == database || owner == InvalidOid)
+			return number;
+	}
+	return -1;
+}
+
+DatabaseState *
+seqid_find_database_state(void)
+{
+	DynamicState *state;
+	int			number;
+
+	if (seqid_attached_database != NULL)
+		return seqid_attached_database;
+	if (!seqid_dynamic_state_exists())
+		return NULL;
+
+	state = seqid_dynamic_state();
+	number = find_entry(state, MyDatabaseId);
+	if (number < 0 ||
+		pg_atomic_read_u32(&state->owners[number].database) != MyDatabaseId)
+		return NULL;
+
+	/* The entry was initialized before its OID was written. */
+	pg_read_barrier();
+	return &state->databases[number];
+}
+
+/* Identifies this database among all that had its OID. */
+static void
+identify_database(DatabaseOwner * identity)
+{
+	char		path[MAXPGPATH];
+	struct stat file;
+
+	snprintf(path, sizeof(path), "%s/PG_VERSION", DatabasePath);
+	if (stat(path, &file) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not stat file \"%s\": %m", path)));
+	identity->inode = (uint64) file.st_ino;
+	identity->changed_ns = file.st_ctim.tv_sec * NS_PER_S + file.st_ctim.tv_nsec;
+}
+
+/* What the entry has from now on is in the range of all keys. */
+static void
+start_entry(DatabaseState *entry, uint64 nonce)
+{
+	pg_atomic_init_u64(&entry->comb.tick, 0);
+	entry->mark.nonce = nonce;
+	pg_atomic_init_u64(&entry->mark.floor_ms, 0);
+	pg_atomic_init_u64(&entry->mark.highest_ms, 0);
+	pg_atomic_init_u64(&entry->mark.writes, 0);
+	pg_atomic_init_u64(&entry->mark.durable_file, 0);
+	pg_atomic_init_u64(&entry->horizon.min_key_ms, (uint64) snowflake_64.epoch_unix_ms);
+	pg_atomic_init_u64(&entry->horizon.first_key_ms, 0);
+	pg_atomic_init_u64(&entry->horizon.published_ms, 0);
+}
+
+/*
+ * Attaches this session to the entry with that number: its database's own, one that
+ * was never used, or the vacancy.  False if another session took the vacancy first.
+ */
+static bool
+attach_to_entry(DynamicState * state, int number, const DatabaseOwner * identity,
+				uint64 nonce)
+{
+	DatabaseOwner *owner = &state->owners[number];
+	bool		same_oid = pg_atomic_read_u32(&owner->database) == MyDatabaseId;
+
+	if (pg_atomic_read_u32(&owner->sessions) == 0)
+	{
+		if (!same_oid || owner->inode != identity->inode ||
+			owner->changed_ns != identity->changed_ns)
+			start_entry(&state->databases[number], nonce);
+	}
+	else if (!same_oid)
+		return false;
+
+	owner->inode = identity->inode;
+	owner->changed_ns = identity->changed_ns;
+	pg_write_barrier();
+	pg_atomic_write_u32(&owner->database, MyDatabaseId);
+	pg_atomic_fetch_add_u32(&owner->sessions, 1);
+	seqid_attached_database = &state->databases[number];
+	return true;
+}
+
+/* When the session ends.  It generates no key after this. */
+static void
+detach_from_entry(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
+{
+	if (seqid_attached_database == NULL)
+		return;
+
+	pg_atomic_fetch_sub_u32(&dynamic_state->owners[seqid_attached_database -
+												   dynamic_state->databases].sessions, 1);
+	seqid_attached_database = NULL;
+}
+
+/*
+ * Whether the database exists, by a new snapshot and without the cache: the catalog
+ * cache of this session need not know yet of a database that others are connected to.
+ */
+static bool
+database_exists(Oid database)
+{
+	Relation	rel = table_open(DatabaseRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	bool		exists;
+
+	InvalidateCatalogSnapshot();
+	ScanKeyInit(&key, Anum_pg_database_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(database));
+	scan = systable_beginscan(rel, DatabaseOidIndexId, true, NULL, 1, &key);
+	exists = HeapTupleIsValid(systable_getnext(scan));
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+
+	return exists;
+}
+
+/* The number of an entry whose database was dropped. */
+static int
+find_vacancy(DynamicState * state)
+{
+	for (int number = 0; number < DATABASE_STATES; number++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (pg_atomic_read_u32(&state->owners[number].sessions) == 0 &&
+			!database_exists(pg_atomic_read_u32(&state->owners[number].database)))
+			return number;
+	}
+
+	ereport(ERROR,
+			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+			 errmsg("database \"%s\" cannot generate keys", get_database_name(MyDatabaseId)),
+			 errdetail("%d other databases have generated keys since the server started.",
+					   DATABASE_STATES),
+			 errhint("Drop databases that are not needed, or restart the server and generate keys in fewer databases.")));
+	pg_unreachable();
+}
+
+/* Positive as a bigint, and not 0, which setval() leaves on the mark's page. */
+static uint64
+random_nonce(void)
+{
+	uint64		nonce;
+
+	seqid_random_bytes(&nonce, sizeof(nonce));
+	return nonce >> 1 | 1;
+}
+
+DatabaseState *
+seqid_attach_database(void)
+{
+	static bool will_detach = false;
+	DynamicState *state = seqid_dynamic_state();
+	uint64		nonce = random_nonce();
+	int			vacancy = -1;
+	DatabaseOwner identity;
+
+	identify_database(&identity);
+	if (!will_detach)
+	{
+		before_shmem_exit(detach_from_entry, (Datum) 0);
+		will_detach = true;
+	}
+
+	for (;;)
+	{
+		bool		attached;
+		int			number;
+
+		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+		number = find_entry(state, MyDatabaseId);
+		if (number < 0)
+			number = vacancy;
+		attached = number >= 0 && attach_to_entry(state, number, &identity, nonce);
+		LWLockRelease(AddinShmemInitLock);
+
+		if (attached)
+			return seqid_attached_database;
+		vacancy = find_vacancy(state);
+	}
+}

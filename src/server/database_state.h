@@ -1,0 +1,147 @@
+/*
+ * database_state.h
+ *	  What the sessions of one database share.
+ *
+ * Each database that generates keys has an entry in a dynamic segment of shared
+ * memory.  An entry belongs to its database for as long as a session is attached to
+ * it.  An entry without sessions can be started again, which is for its database what
+ * a restart of the server is: the next key starts above the durable mark.
+ */
+#ifndef SEQID_DATABASE_STATE_H
+#define SEQID_DATABASE_STATE_H
+
+#include "postgres.h"
+
+#include "server/shared_state.h"
+
+/* How many databases can generate keys in one server lifetime. */
+#ifndef DATABASE_STATES
+#define DATABASE_STATES	4096
+#endif
+
+/*
+ * Databases do not share these fields: the mark of one database, or a clock that was
+ * wrong while only that one generated keys, must not move the keys of another.
+ *
+ * The fields are lock-free and only ever increase, unless it is said otherwise.
+ */
+typedef struct DatabaseState
+{
+	/* Every session that generates COMBs writes this line, so it has no more. */
+	struct
+	{
+		pg_atomic_uint64 tick;	/* the last one handed out, 0 for none */
+		char		padding[SHARED_STATE_LINE_SIZE - sizeof(pg_atomic_uint64)];
+	}			comb;
+
+	/* See clock_mark.c.  Times are in milliseconds since 1970. */
+	struct
+	{
+		/*
+		 * Positive, random, and another one each time that the entry is
+		 * started.  Constant while a session is attached.
+		 */
+		uint64		nonce;
+
+		/* The highest mark that the page had under another nonce. */
+		pg_atomic_uint64 floor_ms;
+
+		/* The highest mark under this nonce, 0 for none. */
+		pg_atomic_uint64 highest_ms;
+
+		/* How many times the mark was written. */
+		pg_atomic_uint64 writes;
+
+		/*
+		 * The file of the mark whose creation is known to be durable, 0 for
+		 * none.  Lock-free; can change to any other file.
+		 */
+		pg_atomic_uint64 durable_file;
+	}			mark;
+
+	/* See transaction_slot.c.  Times are in milliseconds since 1970. */
+	struct
+	{
+		/*
+		 * A transaction that registers from now on generates no key with an
+		 * earlier time.  Never 0, and never beyond a durable mark.
+		 */
+		pg_atomic_uint64 min_key_ms;
+
+		/*
+		 * No key that was generated under this nonce has an earlier time; 0
+		 * until that is known.  Set once.
+		 */
+		pg_atomic_uint64 first_key_ms;
+
+		/* The last horizon that was returned, 0 for none. */
+		pg_atomic_uint64 published_ms;
+	}			horizon;
+} DatabaseState;
+
+/*
+ * The database that an entry belongs to.  Protected by AddinShmemInitLock; the OID
+ * is also read without it, and sessions leave without it.
+ */
+typedef struct DatabaseOwner
+{
+	pg_atomic_uint32 database;	/* InvalidOid: this entry and those after it
+								 * have never been used */
+	pg_atomic_uint32 sessions;	/* attached to the entry */
+
+	/*
+	 * The database's file PG_VERSION, which every CREATE DATABASE makes anew:
+	 * OIDs come back.
+	 */
+	uint64		inode;
+	int64		changed_ns;
+}			DatabaseOwner;
+
+/* The dynamic segment. */
+typedef struct DynamicState
+{
+	DatabaseOwner owners[DATABASE_STATES];
+	DatabaseState databases[DATABASE_STATES];
+	pg_atomic_uint64 transaction_slots[FLEXIBLE_ARRAY_MEMBER];
+}			DynamicState;
+
+/*
+ * One slot for each process, in whole cache lines; see transaction_slot.c.
+ */
+extern int	seqid_slot_lines(void);
+
+/* Use seqid_database_state(); NULL until this session is attached. */
+extern DatabaseState *seqid_attached_database;
+
+/*
+ * Maps the dynamic segment into this process, which must not be the postmaster;
+ * creates it for the first session of a server lifetime.  Raises
+ * insufficient_resources errors when there is no room.
+ */
+extern DynamicState * seqid_dynamic_state(void);
+
+/* Whether a session has created it. */
+extern bool seqid_dynamic_state_exists(void);
+
+/*
+ * Attaches this session to the entry of its database until the session ends.  Takes
+ * a lock.  Raises configuration_limit_exceeded if all entries belong to other
+ * databases, and the errors of seqid_dynamic_state().
+ */
+extern DatabaseState *seqid_attach_database(void);
+
+static inline DatabaseState *
+seqid_database_state(void)
+{
+	if (likely(seqid_attached_database != NULL))
+		return seqid_attached_database;
+	return seqid_attach_database();
+}
+
+/*
+ * The entry of this database, or NULL if it has none.  For statistics: does not
+ * attach, so the entry can be started again while the caller reads it.
+ */
+extern DatabaseState *seqid_find_database_state(void);
+
+#endif							/* SEQID_DATABASE_STATE_H */
