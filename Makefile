@@ -17,6 +17,7 @@ OBJS = \
 	src/server/segment.o \
 	src/server/server_shard.o \
 	src/server/shared_state.o \
+	src/server/text_input.o \
 	src/server/wall_clock.o \
 	src/clock/clock_mark.o \
 	src/clock/mark_page.o \
@@ -44,8 +45,7 @@ OBJS = \
 	src/intern/intern_ddl.o \
 	src/horizon.o \
 	src/seqid.o \
-	src/stats.o \
-	src/version.o
+	src/stats.o
 
 EXTENSION = seqid
 DATA = seqid--1.0.sql
@@ -54,7 +54,7 @@ PGFILEDESC = "seqid - primary keys"
 REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_codec \
 	comb comb_codec sequential_uuid \
 	scatter intern tenant_key bitpack jump_hash textcodec shard_registry extremes privileges parallel \
-	horizon relocation fragmentation partitioning migration
+	horizon schema fragmentation partitioning migration
 REGRESS_OPTS = --temp-instance=./tmp_check
 
 ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileges \
@@ -77,7 +77,7 @@ include $(PGXS)
 
 # PGXS knows no header dependencies; a changed header rebuilds everything.
 $(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*/*.h)
-src/seqid.o src/seqid.bc src/version.o src/version.bc: META.json
+src/seqid.o src/seqid.bc src/stats.o src/stats.bc: META.json
 
 # What is released on PGXN, of what is committed.
 ARCHIVE = seqid-$(SEQID_VERSION).zip

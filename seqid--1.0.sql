@@ -4,22 +4,52 @@
 \echo Use "CREATE EXTENSION seqid" to load this file. \quit
 
 --
--- The durable clock mark: a millisecond since 1970 that no key tells a time
--- beyond.  See src/clock/clock_mark.c, which alone writes it.
+-- Functions for keys are in the schema that CREATE EXTENSION names.  The schema seqid has
+-- the rest: tables, views and sequences in a user's schema would end up in the
+-- migrations and schema dumps of the user's tools.
+--
+-- While objects of the schema seqid are created, the search_path has pg_catalog only: in
+-- the user's schema there can be functions and operators that fit better.
 --
 
-CREATE SEQUENCE seqid_clock_mark
-	AS bigint MINVALUE 0 START WITH 0 NO CYCLE;
-COMMENT ON SEQUENCE seqid_clock_mark IS
-'milliseconds since 1970 that no key issued in this database tells a time beyond; not to be changed';
+SET LOCAL search_path = pg_catalog, pg_temp;
 
--- A dump carries it, and whoever may dump the database must be able to read it.
--- Who creates the extension, which restoring a dump does, must be able to set it:
--- otherwise a restore by the owner of a database would fail.  A mark that is set
--- to a wrong time harms his database and no other.
-SELECT pg_catalog.pg_extension_config_dump('seqid_clock_mark', '');
-GRANT SELECT ON SEQUENCE seqid_clock_mark TO PUBLIC;
-GRANT UPDATE ON SEQUENCE seqid_clock_mark TO @extowner@;
+DO $$
+BEGIN
+	IF '@extschema@' = 'seqid' THEN
+		RAISE invalid_schema_name USING
+			MESSAGE = 'extension "seqid" cannot be created in schema "seqid"',
+			DETAIL = 'It creates this schema for its administration.',
+			HINT = 'Run CREATE EXTENSION seqid, or name another schema.';
+	ELSIF to_regnamespace('seqid') IS NOT NULL THEN
+		RAISE duplicate_schema USING
+			MESSAGE = 'schema "seqid" already exists',
+			DETAIL = 'The extension creates this schema for its administration.',
+			HINT = 'Run ALTER SCHEMA seqid RENAME TO another_name, or drop the schema.';
+	END IF;
+END
+$$;
+
+CREATE SCHEMA seqid;
+COMMENT ON SCHEMA seqid IS 'administration of extension "seqid"';
+GRANT USAGE ON SCHEMA seqid TO PUBLIC;
+
+--
+-- The durable clock mark.  See src/clock/clock_mark.c, which alone writes it.
+--
+
+CREATE SEQUENCE seqid.clock_mark
+	AS bigint MINVALUE 0 START WITH 0 NO CYCLE;
+COMMENT ON SEQUENCE seqid.clock_mark IS
+'durable upper bound on the times of keys issued in this database, in milliseconds since 1970; do not modify';
+
+-- The owner of the database dumps the mark and restores it, whoever created the
+-- extension.  A mark that is set to a wrong time harms this database only.
+SELECT pg_extension_config_dump('seqid.clock_mark', '');
+GRANT SELECT ON SEQUENCE seqid.clock_mark TO PUBLIC;
+GRANT UPDATE ON SEQUENCE seqid.clock_mark TO pg_database_owner;
+
+SET LOCAL search_path = @extschema@, pg_temp;
 
 --
 -- Snowflake ids: milliseconds since 2023 (41 bits) | shard (10) | sequence (12)
@@ -562,268 +592,277 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION crockford32_decode(text) IS
 'UUID that was encoded in Crockford''s base 32';
 
+SET LOCAL search_path = pg_catalog, pg_temp;
+
 --
--- Statistics
+-- Statistics.  They never raise: what is not there is NULL.
 --
 
-CREATE FUNCTION seqid_stat_shards(OUT layout text, OUT shard int, OUT last_id bigint,
+CREATE FUNCTION seqid.stat_server(OUT library text, OUT preloaded boolean, OUT timeline bigint,
+	OUT shard int, OUT shard_source text, OUT system_identifier bigint,
+	OUT machine_id text, OUT data_directory text)
+RETURNS record
+AS 'MODULE_PATHNAME', 'seqid_stat_server'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION seqid.stat_server() IS
+'most columns of the view seqid.stat_server';
+
+CREATE VIEW seqid.stat_server AS
+	SELECT s.library,
+		   (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'seqid') AS script,
+		   s.preloaded, s.timeline, s.shard, s.shard_source, s.system_identifier,
+		   s.machine_id, s.data_directory
+	  FROM seqid.stat_server() s;
+COMMENT ON VIEW seqid.stat_server IS
+'this server, as it issues keys: one row';
+COMMENT ON COLUMN seqid.stat_server.library IS 'version of the library that this session has loaded';
+COMMENT ON COLUMN seqid.stat_server.script IS 'version of the script that created the functions of this database';
+COMMENT ON COLUMN seqid.stat_server.preloaded IS 'whether shared_preload_libraries contains seqid';
+COMMENT ON COLUMN seqid.stat_server.timeline IS 'timeline that the server writes, NULL on a standby';
+COMMENT ON COLUMN seqid.stat_server.shard IS 'shard in effect: that of seqid.shards for the timeline, NULL if there is none';
+COMMENT ON COLUMN seqid.stat_server.shard_source IS 'where seqid.shards was set, as in pg_settings.source, NULL if it is empty';
+COMMENT ON COLUMN seqid.stat_server.system_identifier IS 'system identifier of the data directory';
+COMMENT ON COLUMN seqid.stat_server.machine_id IS 'contents of /etc/machine-id, NULL without pg_read_all_settings';
+COMMENT ON COLUMN seqid.stat_server.data_directory IS 'data directory, NULL without pg_read_all_settings';
+
+CREATE FUNCTION seqid.version(OUT library text, OUT script text)
+RETURNS record
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+AS 'SELECT library, script FROM seqid.stat_server';
+COMMENT ON FUNCTION seqid.version() IS
+'versions of the library that this session has loaded and of the script that created the functions of this database; they differ until an upgrade is complete';
+
+CREATE FUNCTION seqid.stat_database(OUT clock_mark timestamptz, OUT clock_floor timestamptz,
+	OUT comb_time timestamptz, OUT marks_written bigint, OUT horizon timestamptz,
+	OUT years_left float8)
+RETURNS record
+AS 'MODULE_PATHNAME', 'seqid_stat_database'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION seqid.stat_database() IS
+'the row of the view seqid.stat_database';
+
+CREATE VIEW seqid.stat_database AS
+	SELECT clock_mark, clock_floor, comb_time, marks_written, horizon, years_left
+	  FROM seqid.stat_database();
+COMMENT ON VIEW seqid.stat_database IS
+'the keys of this database since the server started: one row';
+COMMENT ON COLUMN seqid.stat_database.clock_mark IS 'durable mark: no key has a later time; NULL if it is missing or damaged';
+COMMENT ON COLUMN seqid.stat_database.clock_floor IS 'keys start above this time, which an earlier server lifetime left; NULL if there was none';
+COMMENT ON COLUMN seqid.stat_database.comb_time IS 'time of the last COMB, NULL if there was none';
+COMMENT ON COLUMN seqid.stat_database.marks_written IS 'how many times the mark was raised';
+COMMENT ON COLUMN seqid.stat_database.horizon IS 'last result of seqid.horizon(), NULL if there was none';
+COMMENT ON COLUMN seqid.stat_database.years_left IS 'years until the time of snowflake ids is used up';
+
+CREATE FUNCTION seqid.stat_shards(OUT layout text, OUT shard int, OUT last_id bigint,
 	OUT last_time timestamptz, OUT ahead_ms bigint, OUT waits bigint,
 	OUT clock_regressions bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'seqid_stat_shards'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 10;
-COMMENT ON FUNCTION seqid_stat_shards() IS
-'what the view seqid_stat_shards shows';
+COMMENT ON FUNCTION seqid.stat_shards() IS
+'the rows of the view seqid.stat_shards';
 
-CREATE VIEW seqid_stat_shards AS
+CREATE VIEW seqid.stat_shards AS
 	SELECT layout, shard, last_id, last_time, ahead_ms, waits, clock_regressions
-	  FROM seqid_stat_shards();
-COMMENT ON VIEW seqid_stat_shards IS
-'shards that have issued ids since the server started';
-COMMENT ON COLUMN seqid_stat_shards.layout IS 'snowflake or snowflake53, what the shard''s functions begin with';
-COMMENT ON COLUMN seqid_stat_shards.last_id IS 'the last id that was reserved';
-COMMENT ON COLUMN seqid_stat_shards.last_time IS 'the time that it tells';
-COMMENT ON COLUMN seqid_stat_shards.ahead_ms IS 'how far that is ahead of the clock, in milliseconds';
-COMMENT ON COLUMN seqid_stat_shards.waits IS 'how often a call waited for the next millisecond';
-COMMENT ON COLUMN seqid_stat_shards.clock_regressions IS 'how often a call found the clock further behind than it may wait for, 8 ms, and went on or was refused';
-GRANT SELECT ON seqid_stat_shards TO PUBLIC;
-
-CREATE FUNCTION seqid_stat(OUT preloaded boolean, OUT clock_mark timestamptz,
-	OUT clock_floor timestamptz, OUT comb_time timestamptz, OUT marks_written bigint,
-	OUT years_left float8, OUT timeline bigint, OUT shard int, OUT shard_source text,
-	OUT system_identifier bigint, OUT machine_id text, OUT data_directory text,
-	OUT horizon timestamptz)
-RETURNS record
-AS 'MODULE_PATHNAME', 'seqid_stat'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid_stat() IS
-'whether seqid was preloaded; of this database the durable mark, the floor that keys start above, the time of the last COMB, how often the mark was raised; years left in snowflake ids; timeline, the shard that seqid.shards has for it and who has set that; the server''s identity; the horizon that readers were told last';
-
--- After an upgrade they differ: until the session has the new library, and until the
--- database has been updated.
-CREATE FUNCTION seqid_version(OUT library text, OUT script text)
-RETURNS record
-AS 'MODULE_PATHNAME', 'seqid_version'
-LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid_version() IS
-'version of the library that this session has loaded, and of the script that made the functions of this database';
+	  FROM seqid.stat_shards();
+COMMENT ON VIEW seqid.stat_shards IS
+'shards from which any database of the server has issued ids since the server started';
+COMMENT ON COLUMN seqid.stat_shards.layout IS 'snowflake or snowflake53, with which the names of the shard''s functions begin';
+COMMENT ON COLUMN seqid.stat_shards.shard IS 'number of the shard';
+COMMENT ON COLUMN seqid.stat_shards.last_id IS 'last id that was reserved';
+COMMENT ON COLUMN seqid.stat_shards.last_time IS 'time of that id';
+COMMENT ON COLUMN seqid.stat_shards.ahead_ms IS 'how far that time is ahead of the clock, in milliseconds';
+COMMENT ON COLUMN seqid.stat_shards.waits IS 'how many times a call waited for the next millisecond';
+COMMENT ON COLUMN seqid.stat_shards.clock_regressions IS 'how many times a call found the clock behind by more than the 8 ms that it can wait for';
 
 --
--- The settled horizon, for readers who go by keys
+-- The settled horizon, for readers that go by keys
 --
 
-CREATE PROCEDURE seqid_horizon(INOUT horizon timestamptz DEFAULT NULL,
-	INOUT lsn pg_lsn DEFAULT NULL)
+CREATE PROCEDURE seqid.horizon(INOUT horizon timestamptz DEFAULT NULL,
+	INOUT lsn pg_lsn DEFAULT NULL, INOUT timeline bigint DEFAULT NULL,
+	INOUT snowflake bigint DEFAULT NULL, INOUT snowflake53 bigint DEFAULT NULL,
+	INOUT comb uuid DEFAULT NULL)
 AS 'MODULE_PATHNAME', 'seqid_horizon'
 LANGUAGE C;
-COMMENT ON PROCEDURE seqid_horizon(timestamptz, pg_lsn) IS
-'every transaction of this database that drew a snowflake or COMB telling an earlier time than horizon has ended, and no such key is drawn any more; a standby that has replayed lsn has their rows';
+COMMENT ON PROCEDURE seqid.horizon(timestamptz, pg_lsn, bigint, bigint, bigint, uuid) IS
+'a time before which no snowflake or COMB of this database can appear any more, and the same bound as a key of each kind; a standby that has replayed lsn on timeline has all earlier rows';
 
-CREATE FUNCTION seqid_horizon_slots(OUT pid int, OUT held timestamptz)
+CREATE FUNCTION seqid.horizon_slots(OUT pid int, OUT virtualtransaction text, OUT held timestamptz)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'seqid_horizon_slots'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
-COMMENT ON FUNCTION seqid_horizon_slots() IS
-'the processes among seqid_horizon_holders';
+COMMENT ON FUNCTION seqid.horizon_slots() IS
+'the transactions of the view seqid.horizon_holders';
 
--- Prepared transactions hold it by an advisory lock of a class of its own, whose
--- tag carries the time in milliseconds since 1970; see transaction_slot.c.
-CREATE VIEW seqid_horizon_holders AS
-	SELECT s.pid, NULL::text AS gid, s.held, a.xact_start AS since
-	  FROM seqid_horizon_slots() s
+CREATE VIEW seqid.horizon_holders AS
+	SELECT s.pid, p.gid, s.held, coalesce(a.xact_start, p.prepared) AS since
+	  FROM seqid.horizon_slots() s
 	  LEFT JOIN pg_stat_activity a ON a.pid = s.pid
-	UNION ALL
-	SELECT NULL, p.gid,
-		   'epoch'::timestamptz +
-		   (l.classid::bigint * 4294967296 + l.objid::bigint)::float8 * interval '1 millisecond',
-		   p.prepared
-	  FROM pg_locks l
-	  JOIN pg_locks x ON x.virtualtransaction = l.virtualtransaction
-				   AND x.pid IS NULL AND x.locktype = 'transactionid'
-	  JOIN pg_prepared_xacts p ON p.transaction = x.transactionid
-	 WHERE l.locktype = 'advisory' AND l.objsubid = 53 AND l.pid IS NULL
-	   AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-	   AND (l.classid, l.objid) <> (0::oid, 0::oid);
-COMMENT ON VIEW seqid_horizon_holders IS
-'open transactions of this database that have drawn keys, the earliest of which holds the horizon';
-COMMENT ON COLUMN seqid_horizon_holders.pid IS 'the process that it is in, NULL if it is prepared';
-COMMENT ON COLUMN seqid_horizon_holders.gid IS 'the name under which it is prepared';
-COMMENT ON COLUMN seqid_horizon_holders.held IS 'the horizon goes no further before the transaction ends';
-COMMENT ON COLUMN seqid_horizon_holders.since IS 'when it began, or was prepared; NULL for a transaction that you may not look at';
-GRANT SELECT ON seqid_horizon_holders TO PUBLIC;
+	  LEFT JOIN (pg_locks l
+				 JOIN pg_prepared_xacts p
+				   ON l.locktype = 'transactionid' AND l.pid IS NULL
+					  AND p.transaction = l.transactionid)
+		ON l.virtualtransaction = s.virtualtransaction;
+COMMENT ON VIEW seqid.horizon_holders IS
+'open transactions of this database that have generated keys; the earliest of them holds the horizon';
+COMMENT ON COLUMN seqid.horizon_holders.pid IS 'process of the transaction, NULL if it is prepared';
+COMMENT ON COLUMN seqid.horizon_holders.gid IS 'name of a prepared transaction';
+COMMENT ON COLUMN seqid.horizon_holders.held IS 'the horizon goes no further before the transaction ends';
+COMMENT ON COLUMN seqid.horizon_holders.since IS 'when the transaction began or was prepared; NULL without the right to see it';
 
 --
--- A registry of shards, for many servers: in one database, from which each cluster
--- or server that issues ids claims its shards, and to which it tells what it is
--- configured to issue.  It is on no way to an id: it allocates and tells, and
--- nothing waits for it.
+-- A registry of shards for many servers.  It is in one database.  Each cluster, and each
+-- server that stands alone, claims its shards there and reports which ones it is
+-- configured to issue.  Generators never read it.
 --
--- The functions run as their caller, who needs privileges on the tables.  As the
--- extension can be moved, they look for its schema when they are called, and name it:
--- were it in their search_path, who may create objects there could give them a
--- function or an operator that fits better than pg_catalog's, and run as the caller.
+-- The functions run as their caller, who needs privileges on the tables.
 --
 
-CREATE TABLE shard_registry (
+CREATE TABLE seqid.shard_registry (
 	owner text PRIMARY KEY CHECK (owner <> ''),
 	shards int4range NOT NULL
-		CHECK (NOT pg_catalog.isempty(shards)
-			AND shards OPERATOR(pg_catalog.<@)
-				pg_catalog.int4range(0, snowflake_shard(9223372036854775807), '[]')),
+		CHECK (NOT isempty(shards) AND shards <@ int4range(0, 1024)),
 	claimed_at timestamptz NOT NULL DEFAULT now(),
-	EXCLUDE USING gist (shards WITH OPERATOR(pg_catalog.&&))
+	EXCLUDE USING gist (shards WITH &&)
 );
-COMMENT ON TABLE shard_registry IS
-'shards, and the cluster or server that issues their ids; see shard_claim()';
-COMMENT ON COLUMN shard_registry.owner IS 'name of a cluster, or of a server that stands alone';
-COMMENT ON COLUMN shard_registry.shards IS 'its shards, which nobody else has';
+COMMENT ON TABLE seqid.shard_registry IS
+'shards, and the cluster or server that issues their ids; see seqid.shard_claim()';
+COMMENT ON COLUMN seqid.shard_registry.owner IS 'name of a cluster, or of a server that stands alone';
+COMMENT ON COLUMN seqid.shard_registry.shards IS 'shards of this owner only';
 
-CREATE TABLE shard_members (
-	owner text NOT NULL REFERENCES shard_registry ON DELETE CASCADE,
+CREATE TABLE seqid.shard_members (
+	owner text NOT NULL REFERENCES seqid.shard_registry ON DELETE CASCADE,
 	timeline bigint NOT NULL,
 	place text NOT NULL,
 	checked_in_at timestamptz NOT NULL DEFAULT now(),
 	PRIMARY KEY (owner, timeline)
 );
-COMMENT ON TABLE shard_members IS
-'where each timeline of an owner is, as its members told; see shard_check_in()';
-COMMENT ON COLUMN shard_members.place IS 'system identifier, machine, host and data directory';
+COMMENT ON TABLE seqid.shard_members IS
+'where each timeline of an owner is; see seqid.shard_check_in()';
+COMMENT ON COLUMN seqid.shard_members.place IS 'system identifier, machine, host and data directory';
 
-CREATE TABLE shard_conflicts (
+CREATE TABLE seqid.shard_conflicts (
 	owner text NOT NULL,
 	conflict text NOT NULL,
 	place text NOT NULL,
 	noticed_at timestamptz NOT NULL DEFAULT now()
 );
-COMMENT ON TABLE shard_conflicts IS
-'check-ins that found somebody else on the same shards; see shard_check_in()';
+COMMENT ON TABLE seqid.shard_conflicts IS
+'check-ins that found another owner or place on the same shards; see seqid.shard_check_in()';
 
-SELECT pg_catalog.pg_extension_config_dump('shard_registry', '');
-SELECT pg_catalog.pg_extension_config_dump('shard_members', '');
-SELECT pg_catalog.pg_extension_config_dump('shard_conflicts', '');
--- Not TRIGGER: what one does, it does as whoever claims a shard.
-GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON shard_registry, shard_members, shard_conflicts
-	TO @extowner@ WITH GRANT OPTION;
+SELECT pg_extension_config_dump('seqid.shard_registry', '');
+SELECT pg_extension_config_dump('seqid.shard_members', '');
+SELECT pg_extension_config_dump('seqid.shard_conflicts', '');
+-- Not TRIGGER: a trigger would run as the role that claims a shard.
+GRANT INSERT, UPDATE, DELETE, TRUNCATE ON seqid.shard_registry, seqid.shard_members, seqid.shard_conflicts
+	TO pg_database_owner WITH GRANT OPTION;
+GRANT SELECT ON ALL TABLES IN SCHEMA seqid TO PUBLIC;
 
-CREATE FUNCTION shard_claim(owner text, count int DEFAULT 16)
+CREATE FUNCTION seqid.shard_claim(owner text, count int DEFAULT 16)
 RETURNS text
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	schema name;
-	last_shard int;
 	claimed int4range;
 	first int;
 BEGIN
-	SELECT n.nspname INTO schema
-	  FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'seqid';
-	EXECUTE format('SELECT %I.snowflake_shard(9223372036854775807)', schema) INTO last_shard;
-	IF count < 1 OR count > last_shard + 1 THEN
+	IF count < 1 OR count > 1024 THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = format('number of shards %s is out of range', count),
-			DETAIL = format('An owner can have between 1 and %s shards.', last_shard + 1);
+			DETAIL = 'An owner can have between 1 and 1024 shards.';
 	END IF;
 
-	-- One at a time: the lowest run that is free must be one owner's.
-	EXECUTE format('LOCK TABLE %I.shard_registry IN SHARE ROW EXCLUSIVE MODE', schema);
-	EXECUTE format('SELECT shards FROM %I.shard_registry WHERE owner = $1', schema)
-	   INTO claimed USING owner;
+	-- One at a time: two owners must not find the same free run.
+	LOCK TABLE seqid.shard_registry IN SHARE ROW EXCLUSIVE MODE;
+	SELECT r.shards INTO claimed
+	  FROM seqid.shard_registry r WHERE r.owner = shard_claim.owner;
 	IF claimed IS NULL THEN
-		EXECUTE format('SELECT min(c.start)
-			  FROM (SELECT 0 AS start UNION ALL SELECT upper(shards) FROM %1$I.shard_registry) c
-			 WHERE c.start + $1 - 1 <= $2
-			   AND NOT EXISTS (SELECT FROM %1$I.shard_registry
-								WHERE shards && int4range(c.start, c.start + $1))', schema)
-		   INTO first USING count, last_shard;
+		SELECT min(c.start) INTO first
+		  FROM (SELECT 0 AS start UNION ALL SELECT upper(r.shards) FROM seqid.shard_registry r) c
+		 WHERE c.start + count <= 1024
+		   AND NOT EXISTS (SELECT FROM seqid.shard_registry r
+							WHERE r.shards && int4range(c.start, c.start + count));
 		IF first IS NULL THEN
 			RAISE program_limit_exceeded USING
 				MESSAGE = format('no run of %s shards is free', count),
-				HINT = 'Claim fewer, or release those that are not used any more.';
+				HINT = 'Claim fewer shards, or run seqid.shard_release() for owners that issue no ids any more.';
 		END IF;
 		claimed := int4range(first, first + count);
-		EXECUTE format('INSERT INTO %I.shard_registry (owner, shards) VALUES ($1, $2)', schema)
-			USING owner, claimed;
+		INSERT INTO seqid.shard_registry (owner, shards) VALUES (shard_claim.owner, claimed);
 	ELSIF upper(claimed) - lower(claimed) <> count THEN
 		RAISE invalid_parameter_value USING
-			MESSAGE = format('owner "%s" has %s shards already, not %s', owner,
+			MESSAGE = format('owner "%s" already has %s shards, not %s', left(owner, 64),
 							 upper(claimed) - lower(claimed), count),
-			HINT = 'Who needs more claims them as another owner, and lists both.';
+			HINT = 'To add shards, claim them under another owner, and list the shards of both.';
 	END IF;
 
 	RETURN CASE WHEN count = 1 THEN lower(claimed)::text
 				ELSE format('%s-%s', lower(claimed), upper(claimed) - 1) END;
 END
 $$;
-COMMENT ON FUNCTION shard_claim(text, int) IS
-'claim count shards that nobody else has for an owner, or tell those that it has, in the form that seqid.shards takes';
+COMMENT ON FUNCTION seqid.shard_claim(text, int) IS
+'claim count free shards for an owner, and return them, or those that it already has, as a list for seqid.shards';
 
-CREATE FUNCTION shard_release(owner text)
+CREATE FUNCTION seqid.shard_release(owner text)
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	schema name;
-	released bigint;
 BEGIN
-	SELECT n.nspname INTO schema
-	  FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'seqid';
-	EXECUTE format('DELETE FROM %I.shard_registry WHERE owner = $1', schema) USING owner;
-	GET DIAGNOSTICS released = ROW_COUNT;
-	RETURN released > 0;
+	DELETE FROM seqid.shard_registry r WHERE r.owner = shard_release.owner;
+	RETURN FOUND;
 END
 $$;
-COMMENT ON FUNCTION shard_release(text) IS
-'give back the shards of an owner that issues no ids any more; whether it had any';
+COMMENT ON FUNCTION seqid.shard_release(text) IS
+'release the shards of an owner that issues no ids any more; whether it had any';
 
-CREATE FUNCTION shard_conflict(owner text, shards text, timeline bigint, place text)
+CREATE FUNCTION seqid.shard_conflict(owner text, shards text, timeline bigint, place text)
 RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	schema name;
 	owned int4range;
 	others record;
 	elsewhere text;
 BEGIN
-	SELECT n.nspname INTO schema
-	  FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'seqid';
-	EXECUTE format('SELECT shards FROM %I.shard_registry WHERE owner = $1', schema)
-	   INTO owned USING owner;
+	SELECT r.shards INTO owned
+	  FROM seqid.shard_registry r WHERE r.owner = shard_conflict.owner;
 	IF owned IS NULL THEN
 		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('owner "%s" has no shards', owner),
-			HINT = 'Call shard_claim() first.';
+			MESSAGE = format('owner "%s" has no shards', left(owner, 64)),
+			HINT = format('Run SELECT seqid.shard_claim(%L).', left(owner, 64));
 	END IF;
 
-	IF shards !~ '^\s*(\d{1,4}\s*(-\s*\d{1,4}\s*)?(,\s*\d{1,4}\s*(-\s*\d{1,4}\s*)?)*)?$' THEN
+	-- What seqid.shards refuses.  A list of all shards, one by one, has 5 kB.
+	IF octet_length(shards) > 16384
+		OR shards !~ '^\s*(\d{1,4}\s*(-\s*\d{1,4}\s*)?(,\s*\d{1,4}\s*(-\s*\d{1,4}\s*)?)*)?$'
+		OR EXISTS (SELECT FROM regexp_matches(shards, '(\d+)\s*(?:-\s*(\d+))?', 'g') part
+				WHERE part[1]::int > part[2]::int OR greatest(part[1]::int, part[2]::int) > 1023) THEN
 		RAISE invalid_text_representation USING
-			MESSAGE = format('"%s" is not a list of shards', shards),
-			HINT = 'Give numbers and ranges with commas between them, such as "3, 16-31".';
+			MESSAGE = format('"%s" is not a list of shards', left(shards, 64)),
+			HINT = 'Give numbers from 0 to 1023 and ascending ranges with commas between them, such as "3, 16-31".';
 	END IF;
 
-	EXECUTE format($sql$
-		SELECT l.shard, r.owner AS holder
-		  FROM (SELECT generate_series(split_part(part, '-', 1)::int,
-									   split_part(part || '-' || part, '-', 2)::int) AS shard
-				  FROM regexp_split_to_table(regexp_replace($1, '\s', '', 'g'), ',') part
-				 WHERE part <> '') l
-		  LEFT JOIN %I.shard_registry r ON r.shards @> l.shard
-		 WHERE NOT $2 @> l.shard ORDER BY l.shard LIMIT 1$sql$, schema)
-	   INTO others USING shards, owned;
+	SELECT l.shard, r.owner AS holder INTO others
+	  FROM (SELECT generate_series(part[1]::int, coalesce(part[2], part[1])::int) AS shard
+			  FROM regexp_matches(shard_conflict.shards, '(\d+)\s*(?:-\s*(\d+))?', 'g') part) l
+	  LEFT JOIN seqid.shard_registry r ON r.shards @> l.shard
+	 WHERE NOT owned @> l.shard
+	 ORDER BY l.shard LIMIT 1;
 	IF others.shard IS NOT NULL THEN
 		RETURN format('It is configured to issue shard %s, which %s.', others.shard,
-					  coalesce('"' || others.holder || '" holds', 'nobody has claimed'));
+					  coalesce('"' || others.holder || '" has claimed', 'no owner has claimed'));
 	END IF;
 
-	-- On a standby there is no timeline, and nothing is issued.
+	-- A standby has no timeline, and issues nothing.
 	IF timeline IS NOT NULL THEN
-		EXECUTE format('INSERT INTO %I.shard_members AS m (owner, timeline, place) VALUES ($1, $2, $3)
+		INSERT INTO seqid.shard_members AS m (owner, timeline, place)
+			VALUES (shard_conflict.owner, shard_conflict.timeline, shard_conflict.place)
 			ON CONFLICT ON CONSTRAINT shard_members_pkey DO UPDATE SET checked_in_at = now()
-			RETURNING m.place', schema)
-		   INTO elsewhere USING owner, timeline, place;
+			RETURNING m.place INTO elsewhere;
 		IF elsewhere <> place THEN
 			RETURN format('Timeline %s has checked in from another place: %s.', timeline, elsewhere);
 		END IF;
@@ -831,17 +870,16 @@ BEGIN
 	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION shard_conflict(text, text, bigint, text) IS
-'part of shard_check_in(), which is to be called';
+COMMENT ON FUNCTION seqid.shard_conflict(text, text, bigint, text) IS
+'part of seqid.shard_check_in(): not to be called by itself';
 
--- A procedure, so that a conflict can be a row that stays and an error as well; it
--- can have no setting of its own then.
-CREATE PROCEDURE shard_check_in(owner text, shards text, system_identifier bigint,
+-- A procedure, because it commits the row of a conflict before it raises an error.
+-- Such a procedure cannot have a search_path of its own.
+CREATE PROCEDURE seqid.shard_check_in(owner text, shards text, system_identifier bigint,
 	timeline bigint, machine_id text, host text, data_directory text)
 LANGUAGE plpgsql
 AS $$
 DECLARE
-	schema pg_catalog.name;
 	place pg_catalog.text;
 	conflict pg_catalog.text;
 BEGIN
@@ -849,61 +887,54 @@ BEGIN
 	IF data_directory IS NULL OR system_identifier IS NULL THEN
 		RAISE null_value_not_allowed USING
 			MESSAGE = 'system identifier and data directory must not be NULL',
-			HINT = 'seqid_stat() tells the directory to members of pg_read_all_settings.';
+			HINT = 'Read them from seqid.stat_server as a member of pg_read_all_settings.';
 	END IF;
 	IF shards IS NULL THEN
 		RAISE null_value_not_allowed USING
 			MESSAGE = 'list of shards must not be NULL',
-			HINT = 'A member that has none tells an empty list.';
+			HINT = 'Pass an empty list for a member that has no shards.';
 	END IF;
 	place := pg_catalog.format('system %s, machine %s, host %s, %s', system_identifier,
 							   coalesce(machine_id, 'unknown'), coalesce(host, 'unknown'), data_directory);
-	SELECT n.nspname INTO schema
-	  FROM pg_catalog.pg_extension e
-	  JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
-	 WHERE e.extname OPERATOR(pg_catalog.=) 'seqid';
-	EXECUTE pg_catalog.format('SELECT %I.shard_conflict($1, $2, $3, $4)', schema)
-	   INTO conflict USING owner, shards, timeline, place;
+	conflict := seqid.shard_conflict(owner, shards, timeline, place);
 	IF conflict IS NOT NULL THEN
-		EXECUTE pg_catalog.format('INSERT INTO %I.shard_conflicts (owner, conflict, place)'
-			' VALUES ($1, $2, $3)', schema) USING owner, conflict, place;
+		INSERT INTO seqid.shard_conflicts (owner, conflict, place)
+			VALUES (owner, conflict, place);
 		COMMIT;
 		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = pg_catalog.format('the shards of "%s" are in conflict', owner),
+			MESSAGE = pg_catalog.format('the shards of "%s" are in conflict', pg_catalog.left(owner, 64)),
 			DETAIL = conflict,
 			HINT = 'Correct the list, or stop one of the two, before both issue the same ids.';
 	END IF;
 END
 $$;
-COMMENT ON PROCEDURE shard_check_in(text, text, bigint, bigint, text, text, text) IS
-'tell what a member of an owner is configured to issue, and where it is; an error, and a row in shard_conflicts, if somebody else has these shards';
+COMMENT ON PROCEDURE seqid.shard_check_in(text, text, bigint, bigint, text, text, text) IS
+'report which shards a member of an owner is configured to issue, and where it is; if that is in conflict with another owner or place, add a row to seqid.shard_conflicts and raise an error';
 
 --
 -- Repair
 --
 
-CREATE FUNCTION seqid_rewrite_mark(mark regclass)
+CREATE FUNCTION seqid.rewrite_mark(mark regclass)
 RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'seqid_rewrite_mark'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION seqid_rewrite_mark(regclass) IS
-'part of seqid_repair_mark(), which is to be called';
+REVOKE EXECUTE ON FUNCTION seqid.rewrite_mark(regclass) FROM PUBLIC;
+COMMENT ON FUNCTION seqid.rewrite_mark(regclass) IS
+'part of seqid.repair_mark(): not to be called by itself';
 
--- Nothing is lowered, and what depends on the extension is left as it is.  A
--- sequence that was only renamed or moved is brought back.
-CREATE FUNCTION seqid_repair_mark()
+-- It lowers nothing, and leaves all that depends on the extension.  A sequence that
+-- was only renamed or moved is brought back.
+CREATE FUNCTION seqid.repair_mark()
 RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	extension oid;
-	schema name;
-	owner name;
-	found_oid oid;
-	found_schema name;
-	found_name name;
-	repaired timestamptz;
+	mark oid;
+	mark_schema name;
+	mark_name name;
 BEGIN
 	IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
 		RAISE insufficient_privilege USING
@@ -912,55 +943,50 @@ BEGIN
 
 	-- One at a time.
 	LOCK TABLE pg_extension IN SHARE ROW EXCLUSIVE MODE;
-	SELECT e.oid, n.nspname, pg_get_userbyid(e.extowner) INTO extension, schema, owner
-	  FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+	-- The sequence that is dumped: others can have been added to the extension.
+	SELECT e.oid, c.oid, n.nspname, c.relname INTO extension, mark, mark_schema, mark_name
+	  FROM pg_extension e
+	  LEFT JOIN (pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace)
+		ON c.oid = ANY (e.extconfig) AND c.relkind = 'S'
 	 WHERE e.extname = 'seqid';
-	-- The one that is dumped: others may have been added to the extension.
-	SELECT c.oid, n.nspname, c.relname INTO found_oid, found_schema, found_name
-	  FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig)
-	  JOIN pg_namespace n ON n.oid = c.relnamespace
-	 WHERE e.oid = extension AND c.relkind = 'S';
 
-	-- What has the name, if anything, must be it.
-	IF to_regclass(format('%I.seqid_clock_mark', schema)) <> coalesce(found_oid, 0) THEN
+	IF to_regclass('seqid.clock_mark') <> coalesce(mark, 0) THEN
 		RAISE wrong_object_type USING
-			MESSAGE = format('"%s.seqid_clock_mark" is not the clock mark', schema),
-			HINT = 'Rename it, and try again.';
+			MESSAGE = '"seqid.clock_mark" is not the clock mark',
+			HINT = 'Rename it, and run SELECT seqid.repair_mark() again.';
 	END IF;
 
-	IF found_oid IS NULL THEN
-		EXECUTE format('CREATE SEQUENCE %I.seqid_clock_mark
-			AS bigint MINVALUE 0 START WITH 0 NO CYCLE', schema);
-		EXECUTE format('COMMENT ON SEQUENCE %I.seqid_clock_mark IS %L', schema,
-			'milliseconds since 1970 that no key issued in this database tells a time beyond; not to be changed');
-		EXECUTE format('GRANT SELECT ON SEQUENCE %I.seqid_clock_mark TO PUBLIC', schema);
-		EXECUTE format('GRANT UPDATE ON SEQUENCE %I.seqid_clock_mark TO %I', schema, owner);
-		EXECUTE format('ALTER EXTENSION seqid ADD SEQUENCE %I.seqid_clock_mark', schema);
-		found_oid := format('%I.seqid_clock_mark', schema)::regclass;
-		-- pg_extension_config_dump() is for the scripts of extensions only.
+	IF mark IS NULL THEN
+		CREATE SEQUENCE seqid.clock_mark
+			AS bigint MINVALUE 0 START WITH 0 NO CYCLE;
+		COMMENT ON SEQUENCE seqid.clock_mark IS
+			'durable upper bound on the times of keys issued in this database, in milliseconds since 1970; do not modify';
+		GRANT SELECT ON SEQUENCE seqid.clock_mark TO PUBLIC;
+		GRANT UPDATE ON SEQUENCE seqid.clock_mark TO pg_database_owner;
+		ALTER EXTENSION seqid ADD SEQUENCE seqid.clock_mark;
+		mark := to_regclass('seqid.clock_mark');
+		-- pg_extension_config_dump() works in the scripts of extensions only.
 		UPDATE pg_extension
-		   SET extconfig = array_append(extconfig, found_oid),
-		       extcondition = array_append(extcondition, '')
+		   SET extconfig = array_append(extconfig, mark),
+			   extcondition = array_append(extcondition, '')
 		 WHERE oid = extension;
 	ELSE
-		IF found_schema <> schema THEN
-			EXECUTE format('ALTER SEQUENCE %I.%I SET SCHEMA %I', found_schema, found_name, schema);
+		IF mark_schema <> 'seqid' THEN
+			EXECUTE format('ALTER SEQUENCE %I.%I SET SCHEMA seqid', mark_schema, mark_name);
 		END IF;
-		IF found_name <> 'seqid_clock_mark' THEN
-			EXECUTE format('ALTER SEQUENCE %I.%I RENAME TO seqid_clock_mark', schema, found_name);
+		IF mark_name <> 'clock_mark' THEN
+			EXECUTE format('ALTER SEQUENCE seqid.%I RENAME TO clock_mark', mark_name);
 		END IF;
 	END IF;
 
-	EXECUTE format('SELECT %I.seqid_rewrite_mark($1)', schema)
-	   INTO repaired USING found_oid::regclass;
-	RETURN repaired;
+	RETURN seqid.rewrite_mark(mark);
 END
 $$;
-COMMENT ON FUNCTION seqid_repair_mark() IS
-'make a missing or damaged clock mark anew, at the highest time that is known, and return it; for superusers';
+COMMENT ON FUNCTION seqid.repair_mark() IS
+'create a missing mark, or rewrite a damaged one, at the highest time that is known, and return it; for superusers';
 
 --
 -- The first key raises the mark above all that this server issued so far, also
 -- before the extension was dropped and created again.
 --
-SELECT comb_uuid();
+SELECT @extschema@.comb_uuid();

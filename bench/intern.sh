@@ -3,9 +3,10 @@
 #
 # Terms are AT-URIs of 70 bytes, in batches of 1, 100, 1000 and 10,000 from 1, 2
 # and 4 clients, each batch a transaction that is flushed.  Both tables begin with
-# a million terms (200,000 with --quick).  By hand means INSERT ... ON CONFLICT DO NOTHING on a table with
-# a bigserial, and a join for the ids; the INSERT alone, without the ids, is shown
-# as well.
+# a million terms (200,000 with --quick).  By hand means a table with a bigserial, INSERT
+# ... ON CONFLICT DO NOTHING and a join for the ids; from PostgreSQL 19 on, ON CONFLICT
+# DO SELECT, which returns the ids.  The INSERT alone, which returns no ids, is shown as
+# well.
 set -euo pipefail
 
 usage='usage: bench/intern.sh [--quick] [--rounds N] [--terms N] [--out DIRECTORY]
@@ -52,6 +53,17 @@ sql -v first_terms="$first_terms" <<-'SQL' >/dev/null
 	CREATE TABLE insert_alone (LIKE by_hand INCLUDING ALL);
 	CREATE SEQUENCE insert_alone_seq;
 	ALTER TABLE insert_alone ALTER id SET DEFAULT nextval('insert_alone_seq');
+	SELECT current_setting('server_version_num')::int >= 190000 AS has_do_select \gset
+	\if :has_do_select
+	CREATE FUNCTION by_hand_ids(terms text[]) RETURNS bigint[] LANGUAGE sql AS $$
+		WITH h AS (
+			INSERT INTO by_hand (term) SELECT DISTINCT unnest(terms)
+			ON CONFLICT (term) DO SELECT RETURNING id, term
+		)
+		SELECT array_agg(h.id ORDER BY t.n)
+		  FROM unnest(terms) WITH ORDINALITY AS t (term, n) JOIN h USING (term)
+	$$;
+	\else
 	CREATE FUNCTION by_hand_ids(terms text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
 	BEGIN
 		INSERT INTO by_hand (term) SELECT unnest(terms) ON CONFLICT DO NOTHING;
@@ -59,6 +71,7 @@ sql -v first_terms="$first_terms" <<-'SQL' >/dev/null
 		          FROM unnest(terms) WITH ORDINALITY AS t (term, n) JOIN by_hand h USING (term));
 	END
 	$$;
+	\endif
 	SELECT count(intern_ids('dictionary', terms))
 	  FROM (SELECT array_agg(uri(n)) AS terms FROM generate_series(1, :first_terms) n GROUP BY n % 100) v;
 	INSERT INTO by_hand (term) SELECT term FROM dictionary ORDER BY random();

@@ -3,6 +3,10 @@
 -- kinds that its types have.  The generator is seeded: the same seed gives the same
 -- statements.  scripts/fuzz.sh executes what this prints.
 --
+-- Some arguments do something to what the call needs while they are evaluated, which
+-- is before the function runs: fuzz_after(statement, value).  Their transaction is
+-- rolled back, as is one that drops a dictionary, which later calls need.
+--
 -- :count statements, from seed :seed
 SELECT setseed(:seed::double precision / 1000000) \g /dev/null
 
@@ -22,6 +26,22 @@ $$ SELECT CASE floor(random() * 3)::int
 			FROM generate_series(1, floor(random() * 40 + 0 * length(x.x))::int)) END
 	FROM (VALUES ('')) x (x) $$;
 
+-- What an argument can do before the call, and fuzz_undone() does and takes back.
+CREATE FUNCTION pg_temp.change() RETURNS text LANGUAGE sql VOLATILE AS
+$$ SELECT pg_temp.pick(ARRAY['DROP EXTENSION seqid CASCADE', 'DROP EXTENSION seqid',
+	'DROP EXTENSION seqid CASCADE; CREATE EXTENSION seqid', 'DROP EXTENSION seqid CASCADE; CREATE EXTENSION seqid SCHEMA fuzz_schema',
+	'ALTER SCHEMA public RENAME TO fuzz_public', 'ALTER SCHEMA public RENAME TO fuzz_public; CREATE SCHEMA public',
+	'DROP SCHEMA public CASCADE', 'DROP SCHEMA fuzz_schema CASCADE', 'ALTER SCHEMA fuzz_schema RENAME TO fuzz_renamed',
+	'DROP TABLE fuzz_words', 'DROP TABLE fuzz_schema.words', 'ALTER TABLE fuzz_words RENAME TO fuzz_renamed',
+	'ALTER TABLE fuzz_words SET SCHEMA fuzz_schema', 'ALTER TABLE fuzz_words DROP term', 'ALTER TABLE fuzz_words ALTER id DROP DEFAULT',
+	'ALTER TABLE fuzz_words RENAME TO fuzz_renamed; CREATE TABLE fuzz_words (id bigint, term text)',
+	'DROP SEQUENCE fuzz_sequence', 'ALTER SEQUENCE fuzz_sequence RENAME TO fuzz_renamed', 'DROP SEQUENCE fuzz_words_id_seq CASCADE',
+	'ALTER SEQUENCE fuzz_words_id_seq OWNED BY NONE', 'ALTER SEQUENCE fuzz_words_id_seq RENAME TO fuzz_renamed',
+	'ALTER EXTENSION seqid DROP SEQUENCE seqid.clock_mark; DROP SEQUENCE seqid.clock_mark',
+	'ALTER EXTENSION seqid DROP FUNCTION intern_create(text, int); DROP FUNCTION intern_create(text, int)',
+	'ALTER SEQUENCE seqid.clock_mark RENAME TO fuzz_renamed', 'ALTER SEQUENCE seqid.clock_mark CACHE 1', 'SET LOCAL search_path = fuzz_schema',
+	'TRUNCATE fuzz_words RESTART IDENTITY', 'REINDEX TABLE fuzz_words', 'DISCARD PLANS']) $$;
+
 CREATE FUNCTION pg_temp.argument(type text) RETURNS text LANGUAGE plpgsql VOLATILE AS
 $$
 BEGIN
@@ -39,19 +59,31 @@ BEGIN
 				'ffffffff-ffff-7fff-bfff-ffffffffffff', '018c8c5e-0000-7000-8000-000000000000']) END
 		WHEN 'timestamp with time zone' THEN pg_temp.pick(ARRAY['infinity', '-infinity', 'epoch', '2023-01-01 00:00:00+00', '2092-09-06 15:47:35.551+00',
 			'294276-12-31 23:59:59.999999+00', '4714-11-24 00:00:00+00 BC', '10889-08-02 05:31:50.655999+00', '2024-02-29 12:00:00+00'])
-		WHEN 'regclass' THEN pg_temp.pick(ARRAY['fuzz_sequence', 'fuzz_words', 'pg_class', '0', '4294967295', 'seqid_clock_mark'])
+		WHEN 'regclass' THEN pg_temp.pick(ARRAY['fuzz_sequence', 'fuzz_words', 'fuzz_words', 'fuzz_words_id_seq', 'fuzz_schema.words', 'pg_class', '0', '4294967295', 'seqid.clock_mark'])
 		WHEN 'boolean' THEN pg_temp.pick(ARRAY['t', 'f'])
 		ELSE pg_temp.text_at_random() END, type);
 END
 $$;
 
-SELECT format('%s %I(%s)%s;', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT' END, p.proname,
-		(SELECT string_agg(pg_temp.argument(format_type(t.oid, NULL)) || left('', n.n), ', ' ORDER BY t.place)
+CREATE FUNCTION pg_temp.argument_that_acts(type text) RETURNS text LANGUAGE plpgsql VOLATILE AS
+$$
+BEGIN
+	IF random() < 0.85 THEN
+		RETURN pg_temp.argument(type);
+	END IF;
+	RETURN format('%s(%L, %s)', pg_temp.pick(ARRAY['fuzz_after', 'fuzz_after', 'fuzz_undone']), pg_temp.change(),
+				  pg_temp.argument(type));
+END
+$$;
+
+SELECT CASE WHEN call ~ '^SELECT public.intern_drop|fuzz_(after|undone)\(' THEN format('BEGIN; %s; ROLLBACK;', call) ELSE call || ';' END
+  FROM (SELECT format('%s %I.%I(%s)%s', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT' END, p.pronamespace::regnamespace, p.proname,
+		(SELECT string_agg(pg_temp.argument_that_acts(format_type(t.oid, NULL)) || left('', n.n), ', ' ORDER BY t.place)
 		   FROM unnest(p.proargtypes) WITH ORDINALITY t (oid, place)),
-		CASE p.prokind WHEN 'w' THEN ' OVER ()' ELSE '' END)
+		CASE p.prokind WHEN 'w' THEN ' OVER ()' ELSE '' END) AS call
   FROM generate_series(1, :count) n (n)
   CROSS JOIN LATERAL
 	   (SELECT q.* FROM pg_depend d JOIN pg_proc q ON q.oid = d.objid
 		 WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
 		   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'seqid')
-		 ORDER BY q.proname, q.oid) p;
+		 ORDER BY q.proname, q.oid) p) c;

@@ -268,8 +268,8 @@ sub horizon
 {
 	my ($self) = @_;
 	my $asked = time;
-	my $answer = $self->ask('primary', 'CALL seqid_horizon(NULL, NULL)');
-	my ($horizon, $lsn) = $answer =~ /^([^|]+)\|([^|]+)$/ or die "no horizon: '$answer'";
+	my $answer = $self->ask('primary', 'CALL seqid.horizon()');
+	my ($horizon, $lsn) = $answer =~ /^([^|]+)\|([^|]+)\|/ or die "no horizon: '$answer'";
 
 	append_to_file("$self->{directory}/outbox.horizons",
 		join("\t", $asked, time, $self->{where}{primary}, $horizon) . "\n");

@@ -20,17 +20,19 @@ need_emulation()
 		die "the kernel cannot emulate $1: no qemu-aarch64 in $formats"
 }
 
-# make_chroot SUITE DIRECTORY [ARCHITECTURE]: only a complete one gets the directory's
-# name.  An ARCHITECTURE that is not the machine's needs need_emulation first.
+# make_chroot SUITE DIRECTORY [ARCHITECTURE]: only a complete chroot gets the directory's
+# name.  The suite experimental is sid with experimental as a second source.  An
+# ARCHITECTURE that is not the machine's needs need_emulation first.
 make_chroot()
 {
-	local suite=$1 directory=$2 architecture=${3:-}
+	local suite=$1 directory=$2 architecture=${3:-} base=${1/experimental/sid}
 
 	[ ! -d "$directory" ] || return 0
 	say "making a chroot of Debian $suite${architecture:+, $architecture}"
 	as_root rm -rf "$directory.new" || return 1
 	as_root mkdir -p "$cache" || return 1
-	if ! as_root debootstrap --variant=minbase ${architecture:+--arch="$architecture"} "$suite" "$directory.new" \
+	if ! as_root debootstrap --variant=minbase ${architecture:+--arch="$architecture"} \
+		"$base" "$directory.new" \
 		${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$work/debootstrap.log" 2>&1 </dev/null; then
 		tail -n 20 "$work/debootstrap.log" >&2
 		return 1
@@ -43,7 +45,19 @@ make_chroot()
 	# The lists of sid are good for a week; a mirror may be older than that.
 	echo 'Acquire::Check-Valid-Until "false";' |
 		as_root tee "$directory.new/etc/apt/apt.conf.d/90seqid" >/dev/null || return 1
+	[ "$suite" = "$base" ] || add_experimental "$directory.new" || return 1
 	as_root mv "$directory.new" "$directory"
+}
+
+# add_experimental DIRECTORY: apt takes the PostgreSQL to come, its libraries included,
+# from experimental, and everything else from sid.
+add_experimental()
+{
+	sed 's/ sid / experimental /' "$1/etc/apt/sources.list" |
+		as_root tee "$1/etc/apt/sources.list.d/experimental.list" >/dev/null || return 1
+	printf '%s\n' 'Package: src:postgresql-19' 'Pin: release a=experimental' 'Pin-Priority: 500' |
+		as_root tee "$1/etc/apt/preferences.d/seqid" >/dev/null || return 1
+	in_chroot "$1" apt-get update -qq </dev/null
 }
 
 # in_chroot DIRECTORY COMMAND...: with mounts and processes that end with it.

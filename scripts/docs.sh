@@ -12,8 +12,8 @@
 # what is not done, and why; it is counted, and shown:
 #
 #   <!-- not run: needs a standby -->
-#   <!-- only on 13 to 16 -->
-#   <!-- only on 15 and later -->
+#   <!-- only on 15 to 16 -->
+#   <!-- only on 18 and later -->
 #   <!-- only headings compared: counters -->
 #
 # Every function and setting of the extension must be in docs/reference.md, with

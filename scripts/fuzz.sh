@@ -109,7 +109,14 @@ part_calls()
 	CONF
 	cd "$work"
 	sanitized "$bin/pg_ctl" -s -w -D "$work/data" -l "$work/server.log" start
-	sql -c 'CREATE EXTENSION seqid' -c 'CREATE SEQUENCE fuzz_sequence' -c "SELECT intern_create('fuzz_words')" >/dev/null
+	# What fuzz_after() does stays until the end of the transaction, and what
+	# fuzz_undone() does is rolled back at once.
+	sql -v ON_ERROR_STOP=1 -c 'CREATE EXTENSION seqid' -c 'CREATE SEQUENCE fuzz_sequence' -c "SELECT intern_create('fuzz_words')" \
+		-c 'CREATE SCHEMA fuzz_schema' -c "SELECT intern_create('fuzz_schema.words')" \
+		-c 'CREATE FUNCTION fuzz_after(statement text, value anyelement) RETURNS anyelement LANGUAGE plpgsql AS
+			$$ BEGIN EXECUTE statement; RETURN value; END $$' \
+		-c 'CREATE FUNCTION fuzz_undone(statement text, value anyelement) RETURNS anyelement LANGUAGE plpgsql AS
+			$$ BEGIN EXECUTE statement; RAISE SQLSTATE $a$P0001$a$; EXCEPTION WHEN OTHERS THEN RETURN value; END $$' >/dev/null
 
 	# A slow machine takes longer, so that something was tried there, too.
 	until=$((SECONDS + minutes * 60))

@@ -261,9 +261,6 @@ part_coverage()
 
 	[ $tap = no ] || tests=()
 	fresh_server
-	. "$top/scripts/isolationtester.sh"
-	local pgxs=$work/server/usr/lib/postgresql/$PG_MAJOR/lib/pgxs/src/test/isolation
-	[ -x "$pgxs/isolationtester" ] || install_isolationtester "$pgxs"
 	give_to_user
 	as_user make -s -C "$work/source" PG_CONFIG="$pg_config" with_llvm=no \
 		COPT="-O0 --coverage" all install >"$log" 2>&1 ||
@@ -326,7 +323,7 @@ part_cppcheck()
 
 	need_packages cppcheck
 	cd "$top"
-	for version in 13 15 17 18; do
+	for version in 15 16 17 18 19; do
 		status=0
 		cppcheck -q -j "$(nproc)" --enable=warning,style,performance,portability \
 			--library=gnu --library=posix -Isrc -DPG_VERSION_NUM=${version}0000 \

@@ -3,9 +3,9 @@
 # The scripts never install into the machine's PostgreSQL and never talk to a
 # server they did not start.  They copy the server's programs into a temporary
 # directory (PostgreSQL finds its files relative to where it runs) and install
-# the extension there, so that they need root for apt alone.  (A setting names
-# another place for extensions, extension_destdir or, from 18 on,
-# extension_control_path; but 13 has to be given isolationtester, too.)
+# the extension there, so that they need root for apt alone.  (From 18 on, the
+# setting extension_control_path can name another place for extensions; before,
+# Debian's extension_destdir.)
 
 # libpq lets PGSERVICE, PGHOSTADDR and others override what a script asks for;
 # it must not end up in a server that is not its own.
@@ -148,17 +148,6 @@ private_postgres()
 	ln -s /usr/include "$work/server/usr/include"
 	bin=$work/server/$lib/bin
 	pg_config=$bin/pg_config
-
-	# Debian's pg_config of 13 does not look where it runs; the server does.
-	if [ "$("$pg_config" --bindir)" != "$bin" ]; then
-		rm "$pg_config"
-		cat >"$pg_config" <<-WRAPPER
-			#!/bin/sh
-			/$lib/bin/pg_config "\$@" |
-				sed -e 's|/$lib|$work/server/$lib|g' -e 's|/$share|$work/server/$share|g'
-		WRAPPER
-		chmod 755 "$pg_config"
-	fi
 }
 
 # Hands the work directory to the user that as_user() runs commands as.

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # matrix.sh: runs every test on several versions of PostgreSQL.
 #
-# (pg_virtualenv -a runs the versions that are installed, and no release of Debian
-# has more than one.)  Each comes from the release that ships it, in a chroot
-# that debootstrap makes (about two minutes) and that is kept for the next
-# time, in SEQID_CACHE or /var/cache/seqid-matrix.  DEBIAN_MIRROR names another
-# mirror.  Needs root, or sudo.
+# Each version comes from the release of Debian that has it, in a chroot.  debootstrap
+# makes the chroot (about two minutes), which is kept for the next time in SEQID_CACHE
+# or /var/cache/seqid-matrix.  DEBIAN_MIRROR names another mirror.  Needs root, or
+# sudo.  (pg_virtualenv -a runs the installed versions, and no release of Debian has
+# more than one.)
 #
 # Ends with a line 'PostgreSQL 17.x: N passed, N failed' for each version; the
 # exit status is 0 if none failed and none was missing.
@@ -13,8 +13,8 @@ set -euo pipefail
 
 usage="usage: scripts/matrix.sh [--run COMMAND] [VERSION...]
 
-  VERSION  13, 15, 17 or 18; all by default.  With /arm64, as in 15/arm64, the
-           regression and isolation tests on arm64, emulated by qemu on other machines
+  VERSION  15, 17, 18 or 19; all by default.  15/arm64 is the regression and isolation
+           tests on arm64, which qemu emulates on other machines
   --run    another command than scripts/test.sh, from the top of the sources, as in
            scripts/matrix.sh --run 'bench/run.sh percall' 18"
 
@@ -29,15 +29,15 @@ if [ "${1:-}" = --run ]; then
 	shift 2
 fi
 versions=("$@")
-[ ${#versions[@]} -gt 0 ] || versions=(13 15 17 18)
+[ ${#versions[@]} -gt 0 ] || versions=(15 17 18 19)
 
 suite_of()
 {
 	case ${1%/arm64} in
-		13) echo bullseye ;;
 		15) echo bookworm ;;
 		17) echo trixie ;;
 		18) echo sid ;;
+		19) echo experimental ;;
 		*) wrong_usage ;;
 	esac
 }
@@ -81,7 +81,7 @@ test_version()
 		>"$log" 2>&1 </dev/null && status=0 || status=$?
 
 	name=$(in_chroot "$directory" "/usr/lib/postgresql/$version/bin/postgres" --version 2>/dev/null |
-		sed -n 's/^postgres (PostgreSQL) \([0-9.]*\).*/\1/p') || true
+		sed -n 's/^postgres (PostgreSQL) \([0-9a-z.]*\).*/\1/p') || true
 	result=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1) || true
 	echo "PostgreSQL ${name:-$version}${architecture:+ on $architecture}: ${result:-0 passed, 1 failed (the tests did not run)}" >>"$work/results"
 	[ $status = 0 ] || { cat "$log"; return 1; }

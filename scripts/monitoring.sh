@@ -192,9 +192,8 @@ set_clock()
 
 # The handler of a timer's signal asks for the time, and libfaketime then opens its
 # file and calls malloc(), which the signal may have interrupted: the session dies.
-# Nobody here sets a timeout, but from 15 on the server starts a timer of its own in
-# sessions that report their statistics often, as those of the exporter do.  So no
-# timer ever fires.
+# No session here has a timeout, but the server starts a timer of its own in sessions
+# that report their statistics often, as the exporter's do.  So no timer ever fires.
 without_timers()
 {
 	cc -shared -fPIC -o "$work/no_timers.so" -x c - <<-'C'
@@ -360,14 +359,14 @@ draw='SELECT snowflake_nextval(), comb_uuid()'
 # As a reader does, whose last horizon is soon too old.
 ask()
 {
-	sql -d shop -c "CALL seqid_horizon()" >/dev/null
+	sql -d shop -c "CALL seqid.horizon()" >/dev/null
 }
 
 #
 # A server that is well
 #
 until_true is_scraped || { cat "$work/exporter.log" >&2; die "the exporter does not answer"; }
-sql -d shop -c "$draw" -c "SELECT snowflake53_nextval(7)" -c "CALL seqid_horizon()" >/dev/null
+sql -d shop -c "$draw" -c "SELECT snowflake53_nextval(7)" -c "CALL seqid.horizon()" >/dev/null
 scrape
 
 # in_shop WHAT METRIC EXPECTED: exactly
@@ -393,7 +392,7 @@ in_shop 'so none is old' seqid_horizon_holders_oldest_seconds 0
 in_shop 'no earlier life left a mark' seqid_database_floor_ahead_seconds 0
 in_shop 'nobody waits for a standby' seqid_database_waiting_for_standby 0
 in_shop 'marks written, as SQL tells' seqid_database_marks_written_total \
-	"$(sql -d shop -Atc 'SELECT marks_written FROM seqid_stat()')"
+	"$(sql -d shop -Atc 'SELECT marks_written FROM seqid.stat_database')"
 check 'no shard is set for the other database' '' "$(metric seqid_shard_number 'datname="office"')"
 check 'and nobody has asked for its horizon' '' "$(metric seqid_horizon_age_seconds 'datname="office"')"
 check 'a database without seqid is no subject' '' "$(metric seqid_extension_installed 'datname="other"')"
@@ -451,7 +450,7 @@ set_clock +10m
 raises 'a transaction holds the horizon' SeqidHorizonHeld SeqidHorizonStale
 echo "ROLLBACK;" >&"$holder_in"
 raises 'it has ended, and nobody asks' SeqidHorizonStale
-sql -d shop -c "$draw" -c "CALL seqid_horizon()" >/dev/null
+sql -d shop -c "$draw" -c "CALL seqid.horizon()" >/dev/null
 raises 'somebody asks again'
 
 # Who draws waits with the mark for a standby that is not there.
@@ -467,7 +466,7 @@ set_clock +22m
 raises 'the mark is stuck' SeqidHorizonStale SeqidMarkStuck
 sql -d shop -c "ALTER SYSTEM RESET synchronous_standby_names" -c "SELECT pg_reload_conf()" >/dev/null
 read -r _ <&"${holder[0]}"
-sql -d shop -c "$draw" -c "CALL seqid_horizon()" >/dev/null
+sql -d shop -c "$draw" -c "CALL seqid.horizon()" >/dev/null
 raises 'the mark advances'
 
 # The clock is set back by more than the limit, and snowflakes are refused.
@@ -492,9 +491,9 @@ set_clock +1h
 ask
 raises 'the clock is right again'
 
-sql -d shop -c "ALTER SEQUENCE seqid_clock_mark RENAME TO mislaid"
+sql -d shop -c "ALTER SEQUENCE seqid.clock_mark RENAME TO mislaid"
 raises 'the mark is missing' SeqidCannotDraw
-sql -d shop -c "SELECT seqid_repair_mark()" >/dev/null
+sql -d shop -c "SELECT seqid.repair_mark()" >/dev/null
 ask
 raises 'the mark is there again'
 

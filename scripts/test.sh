@@ -15,7 +15,7 @@ usage='usage: scripts/test.sh [SUITE...]
   SUITE  regress, isolation, tap, upgrade or stops; all by default.  upgrade replaces
          the library and the script under running sessions; stops is of a library
          that tests can hold up between two accesses to shared memory, see
-         src/server/test_stop.h'
+         src/server/test_stop.h, and that has entries for eight databases'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
@@ -40,13 +40,6 @@ need_packages gcc make clang libc6-dev "postgresql-$PG_MAJOR" \
 	"postgresql-server-dev-$PG_MAJOR" libipc-run-perl perl faketime
 private_postgres
 copy_sources
-
-pgxs_tests=$work/server/usr/lib/postgresql/$PG_MAJOR/lib/pgxs/src/test
-[ -x "$pgxs_tests/isolation/isolationtester" ] || {
-	. "$top/scripts/isolationtester.sh"
-	install_isolationtester "$pgxs_tests/isolation"
-}
-
 give_to_user
 passed=0
 failed=0
@@ -114,7 +107,7 @@ run_suite()
 
 	case $suite in
 		upgrade) build_next || return 0 ;;
-		stops) build gcc "$gcc_warnings -DSEQID_TEST_STOPS" || return 0 ;;
+		stops) build gcc "$gcc_warnings -DSEQID_TEST_STOPS -DDATABASE_STATES=8" || return 0 ;;
 	esac
 
 	case $suite in

@@ -51,7 +51,7 @@ my %faults = map { $_ => 0 }
 my @levels = ('on', 'local', 'off', 'remote_write', 'remote_apply');
 
 # A literal one is for one server, and for its synchronous standbys.
-my $shard = $asynchronous ? '(SELECT shard FROM seqid_stat())' : '1';
+my $shard = $asynchronous ? '(SELECT shard FROM seqid.stat_server)' : '1';
 
 # What is drawn in transactions is drawn under one level after the other.
 my $in_transactions = join ";\n", map {

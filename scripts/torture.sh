@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # torture.sh: draws keys while servers crash, clocks jump and standbys take over.
 #
-# usage: scripts/torture.sh [--minutes N] [--seed S] [--asynchronous [--fixed-shard]]
+# usage: scripts/torture.sh [--minutes N] [--seed S]
+#                           [--asynchronous [--fixed-shard] | --databases]
 #
 # Clients of two databases, under every synchronous_commit, write down each key
 # they are given. Faults come at random: the postmaster or a backend is killed,
@@ -21,6 +22,11 @@
 # shard in effect of a list of 16, and must be unique over all servers. With
 # --fixed-shard the list has one, and duplicates must be found: it shows that the
 # search can fail.
+#
+# With --databases one server has 70 databases that generate keys, and others that come
+# and go: they are copies of each other, and take the OIDs of those that were dropped.
+# The clock also steps in the middle of calls, at a reading of one process; no call
+# sleeps for the length of the step.
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -30,18 +36,21 @@ minutes=10
 seed=$((RANDOM * 32768 + RANDOM))
 asynchronous=0
 fixed_shard=0
-usage="usage: scripts/torture.sh [--minutes N] [--seed S] [--asynchronous [--fixed-shard]]"
+program=torture
+usage="usage: scripts/torture.sh [--minutes N] [--seed S] [--asynchronous [--fixed-shard] | --databases]"
 while [ $# -gt 0 ]; do
 	case $1 in
 		--minutes) minutes=${2:-}; shift ;;
 		--seed) seed=${2:-}; shift ;;
 		--asynchronous) asynchronous=1 ;;
 		--fixed-shard) fixed_shard=1 ;;
+		--databases) program=torture_databases ;;
 		*) die "$usage" ;;
 	esac
 	shift || die "$usage"
 done
 [ "$fixed_shard" -le "$asynchronous" ] || die "$usage"
+[ $program = torture ] || [ $asynchronous = 0 ] || die "$usage"
 case $minutes,$seed in
 	,* | *, | *[!0-9,]*) die "minutes and seed must be numbers" ;;
 esac
@@ -66,11 +75,11 @@ say "torture for $minutes minutes, seed $seed"
 as_user env TORTURE_MINUTES="$minutes" TORTURE_SEED="$seed" \
 	TORTURE_ASYNCHRONOUS=$asynchronous TORTURE_FIXED_SHARD=$fixed_shard \
 	make -s -C "$work/source" PG_CONFIG="$pg_config" REGRESS= ISOLATION= \
-	PROVE_FLAGS=--verbose PROVE_TESTS=scripts/torture.pl installcheck \
+	PROVE_FLAGS=--verbose PROVE_TESTS="scripts/$program.pl" installcheck \
 	>"$work/torture.log" 2>&1 && status=0 || status=$?
 
 grep '^# torture: ' "$work/torture.log" | sed 's/^# torture: //' || true
 [ $status = 0 ] || {
-	tail -n 100 "$work/torture.log" "$work"/source/tmp_check/log/regress_log_torture >&2 || true
+	tail -n 100 "$work/torture.log" "$work/source/tmp_check/log/regress_log_$program" >&2 || true
 	die "torture failed, seed $seed"
 }

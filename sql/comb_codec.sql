@@ -44,6 +44,10 @@ SELECT count(*) AS tried, count(*) FILTER (WHERE comb_uuid_timestamp_text(id::te
           FROM generate_series(1, 1000) i) v;
 SELECT id, error_of(format('SELECT comb_uuid_timestamp_text(%L)', id))
   FROM unnest(ARRAY['017f22e2-79b0-4cc3-98c4-dc0c0c07398f', '017f22e2', '']) id;
+-- the longest that a uuid can be, and longer ones, which are quoted in part
+SELECT comb_uuid_timestamp_text('{017f-22e2-79b0-7020-8000-0000-0000-0000}');
+SELECT error_of(format('SELECT comb_uuid_timestamp_text(%L)', id))
+  FROM unnest(ARRAY['{017f-22e2-79b0-7020-8000-0000-0000-0000}-', repeat('z', 1000000)]) id;
 -- an untyped literal is still a uuid to the other one
 SELECT comb_uuid_timestamp('017f22e2-79b0-7020-8000-000000000000');
 

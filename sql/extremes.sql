@@ -37,21 +37,21 @@ INSERT INTO extremes VALUES
 
 CREATE TABLE extreme_calls AS
 WITH RECURSIVE functions AS (
-	SELECT p.oid, p.proname, p.proargtypes::oid[] AS types, p.pronargs, p.prokind
+	SELECT p.oid::regproc AS name, p.proargtypes::oid[] AS types, p.pronargs, p.prokind
 	  FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
 	 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
 	   AND d.classid = 'pg_proc'::regclass
 	   AND p.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')
 	   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'seqid')
 ), calls AS (
-	SELECT oid, proname, types, pronargs, prokind, 0 AS n, ''::text AS arguments FROM functions
+	SELECT name, types, pronargs, prokind, 0 AS n, ''::text AS arguments FROM functions
 	 UNION ALL
-	SELECT oid, proname, types, pronargs, prokind, n + 1,
+	SELECT name, types, pronargs, prokind, n + 1,
 	       concat_ws(', ', nullif(arguments, ''), format('%L::%s', value, type))
 	  FROM calls JOIN extremes ON type = types[n] AND n < pronargs
 )
 -- LIMIT, as the largest counts would take hours to fetch
-SELECT proname AS function, format('SELECT %I(%s) %s LIMIT 3', proname, arguments,
+SELECT name::text AS function, format('SELECT %s(%s) %s LIMIT 3', name, arguments,
        CASE prokind WHEN 'w' THEN 'OVER ()' END) AS call, NULL::text AS outcome
   FROM calls WHERE n = pronargs;
 -- the other calls need it
@@ -70,6 +70,6 @@ SELECT call, outcome FROM extreme_calls
 
 SELECT count(*) AS terms, count(DISTINCT id) AS ids FROM extremes_dictionary;
 SET client_min_messages = warning;
-SELECT intern_drop(oid) FROM pg_class WHERE relkind = 'r' AND relname IN ('extremes_dictionary', 'lygha16ahyg', '8zzzzzzzzzzzzzzzzzzzzzzzzz', repeat('z', 63));
+SELECT intern_drop(oid) FROM pg_class WHERE relkind = 'r' AND relname IN ('extremes_dictionary', 'lygha16ahyg', '8zzzzzzzzzzzzzzzzzzzzzzzzz');
 DROP TABLE extreme_calls, extremes;
 DROP SEQUENCE extremes_seq;

@@ -9,17 +9,15 @@ CREATE TABLE horizon_last (horizon timestamptz);
 INSERT INTO horizon_last VALUES ('-infinity');
 CREATE FUNCTION horizon() RETURNS timestamptz
 LANGUAGE plpgsql AS $$
-<<horizon>>
 DECLARE
-	horizon timestamptz;
-	lsn pg_lsn;
+	h record;
 BEGIN
-	CALL seqid_horizon(horizon, lsn);
-	IF horizon < (SELECT l.horizon FROM horizon_last l) THEN
-		RAISE 'the horizon went back to %', horizon;
+	EXECUTE 'CALL seqid.horizon()' INTO h;
+	IF h.horizon < (SELECT l.horizon FROM horizon_last l) THEN
+		RAISE 'the horizon went back to %', h.horizon;
 	END IF;
-	UPDATE horizon_last l SET horizon = horizon.horizon;
-	RETURN horizon;
+	UPDATE horizon_last l SET horizon = h.horizon;
+	RETURN h.horizon;
 END
 $$;
 -- Waits until the clock has passed a time: from then on it is no reason for the
@@ -34,7 +32,7 @@ END
 $$;
 
 -- nobody has asked yet
-SELECT horizon IS NULL AS none_told FROM seqid_stat();
+SELECT horizon IS NULL AS none_told FROM seqid.stat_database;
 
 --
 -- The procedure
@@ -53,10 +51,10 @@ BEGIN
 END
 $$;
 SELECT call, c.*
-  FROM unnest(ARRAY['CALL seqid_horizon(NULL, NULL)', 'CALL seqid_horizon()',
-                    'CALL seqid_horizon(lsn => NULL)',
-                    $$CALL seqid_horizon('infinity', 'FFFFFFFF/FFFFFFFF')$$,
-                    $$CALL seqid_horizon('-infinity', '0/0')$$]) call,
+  FROM unnest(ARRAY['CALL seqid.horizon(NULL, NULL)', 'CALL seqid.horizon()',
+                    'CALL seqid.horizon(lsn => NULL)',
+                    $$CALL seqid.horizon('infinity', 'FFFFFFFF/FFFFFFFF', 0, 0, 0, NULL)$$,
+                    $$CALL seqid.horizon('-infinity', '0/0')$$]) call,
        LATERAL check_call(call) c
  ORDER BY 1, 2;
 -- in a block that commits
@@ -66,12 +64,20 @@ DECLARE
 	earlier timestamptz;
 	lsn pg_lsn;
 	earlier_lsn pg_lsn;
+	timeline bigint;
+	snowflake bigint;
+	snowflake53 bigint;
+	comb uuid;
 BEGIN
 	FOR i IN 1..20 LOOP
-		CALL seqid_horizon(horizon, lsn);
+		CALL seqid.horizon(horizon, lsn, timeline, snowflake, snowflake53, comb);
 		ASSERT horizon IS NOT NULL AND lsn IS NOT NULL;
 		ASSERT earlier IS NULL OR horizon >= earlier;
 		ASSERT earlier_lsn IS NULL OR lsn >= earlier_lsn;
+		-- the bounds are the first keys of that time, and the timeline is that of WAL files
+		ASSERT snowflake = snowflake_first(horizon) AND snowflake53 = snowflake53_first(horizon);
+		ASSERT comb = comb_uuid_first(horizon);
+		ASSERT timeline = ('x' || left(pg_walfile_name(lsn), 8))::bit(32)::bigint;
 		earlier := horizon;
 		earlier_lsn := lsn;
 		IF i % 3 = 0 THEN ROLLBACK; ELSE COMMIT; END IF;
@@ -80,39 +86,38 @@ END
 $$;
 
 -- It is no function, so that it cannot stand in a query.
-SELECT error_of('SELECT seqid_horizon(NULL, NULL)');
-SELECT error_of('SELECT * FROM seqid_horizon(NULL, NULL)');
+SELECT error_of('SELECT seqid.horizon(NULL, NULL)');
+SELECT error_of('SELECT * FROM seqid.horizon(NULL, NULL)');
 -- A function that is STABLE sees what its caller's statement sees, and may not
 -- call what is not.
 CREATE FUNCTION stable_horizon() RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-	horizon timestamptz;
-	lsn pg_lsn;
+	h record;
 BEGIN
-	CALL seqid_horizon(horizon, lsn);
-	RETURN horizon;
+	EXECUTE 'CALL seqid.horizon()' INTO h;
+	RETURN h.horizon;
 END
 $$;
 SELECT error_of('SELECT stable_horizon()');
 
 -- Under an isolation level that keeps its snapshot it is refused, always.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
-SELECT error_of('CALL seqid_horizon()');
+SELECT error_of('CALL seqid.horizon()');
 ROLLBACK;
 BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY;
-SELECT error_of('CALL seqid_horizon()');
+SELECT error_of('CALL seqid.horizon()');
 ROLLBACK;
 SET default_transaction_isolation = 'repeatable read';
-CALL seqid_horizon();
+CALL seqid.horizon();
 SET default_transaction_isolation = 'serializable';
-CALL seqid_horizon();
+CALL seqid.horizon();
 SET default_transaction_isolation = 'read uncommitted';
-SELECT error_of('CALL seqid_horizon()');
+SELECT error_of('CALL seqid.horizon()');
 RESET default_transaction_isolation;
 -- it writes nothing that a read-only transaction may not
 BEGIN READ ONLY;
-SELECT error_of('CALL seqid_horizon()');
+SELECT error_of('CALL seqid.horizon()');
 ROLLBACK;
 
 --
@@ -120,9 +125,9 @@ ROLLBACK;
 --
 -- The statistics tell the last one, and it does not go back.
 SELECT horizon() AS told \gset
-SELECT horizon = :'told' AS as_told FROM seqid_stat();
+SELECT horizon = :'told' AS as_told FROM seqid.stat_database;
 SELECT count(horizon()) AS told FROM generate_series(1, 2000);
-SELECT horizon >= :'told' AS not_back, horizon <= clock_timestamp() AS not_ahead FROM seqid_stat();
+SELECT horizon >= :'told' AS not_back, horizon <= clock_timestamp() AS not_ahead FROM seqid.stat_database;
 
 -- Keys that are drawn later tell that time or a later one: of any shard, and of one
 -- that was never used.
@@ -140,19 +145,19 @@ SELECT draw, min(t) >= :'told' AS not_before
  GROUP BY draw ORDER BY draw COLLATE "C";
 DO $$
 DECLARE
-	told timestamptz;
-	lsn pg_lsn;
+	told record;
 	shard int;
 BEGIN
 	FOR i IN 1..300 LOOP
 		shard := i % 7;
-		CALL seqid_horizon(told, lsn);
-		ASSERT snowflake_nextval(shard) >= snowflake_first(told);
-		CALL seqid_horizon(told, lsn);
-		ASSERT snowflake_nextblock(shard, 100) >= snowflake_first(told);
+		EXECUTE 'CALL seqid.horizon()' INTO told;
+		ASSERT snowflake_nextval(shard) >= told.snowflake;
+		EXECUTE 'CALL seqid.horizon()' INTO told;
+		ASSERT snowflake_nextblock(shard, 100) >= told.snowflake;
+		ASSERT snowflake53_nextval(shard) >= told.snowflake53;
 		COMMIT;
-		CALL seqid_horizon(told, lsn);
-		ASSERT comb_uuid() >= comb_uuid_first(told);
+		EXECUTE 'CALL seqid.horizon()' INTO told;
+		ASSERT comb_uuid() >= told.comb;
 		COMMIT;
 	END LOOP;
 END
@@ -160,12 +165,12 @@ $$;
 
 -- What has drawn no key holds nothing.
 BEGIN;
-SELECT count(*) FROM seqid_horizon_holders;
+SELECT count(*) FROM seqid.horizon_holders;
 SELECT horizon() AS told, clock_timestamp() AS now \gset
 SELECT clock_passes(:'now') AND horizon() > :'told' AS goes_on;
 SELECT count(*) AS made FROM (VALUES (snowflake_make('2024-03-01', 1, 1))) v;
 SELECT count(*) AS made FROM (VALUES (comb_uuid_at('2024-03-01'))) v;
-SELECT count(*) FROM seqid_horizon_holders;
+SELECT count(*) FROM seqid.horizon_holders;
 COMMIT;
 
 -- A transaction that has drawn holds it at its first key, or earlier, from each
@@ -188,7 +193,7 @@ BEGIN
 	below_key := first <= drawn;
 	SELECT count(*) = 1 AND bool_and(h.pid = pg_backend_pid() AND h.gid IS NULL
 									 AND h.held <= first AND h.since = transaction_timestamp())
-	  INTO holder FROM seqid_horizon_holders h;
+	  INTO holder FROM seqid.horizon_holders h;
 END
 $$;
 CREATE PROCEDURE check_drawing()
@@ -219,7 +224,7 @@ SELECT snowflake_timestamp(snowflake_nextval(5)) AS drawn \gset
 ROLLBACK TO a;
 SELECT * FROM check_held(:'drawn');
 ROLLBACK;
-SELECT horizon() > :'drawn' AS goes_on, count(*) AS holders FROM seqid_horizon_holders;
+SELECT horizon() > :'drawn' AS goes_on, count(*) AS holders FROM seqid.horizon_holders;
 -- and so does what was drawn in the block of a handler
 DO $$
 DECLARE
@@ -245,15 +250,15 @@ SELECT clock_passes(:'drawn') AND horizon() > :'drawn' AS goes_on;
 -- Who holds it
 --
 SELECT attname AS column_name, format_type(atttypid, atttypmod) AS type
-  FROM pg_attribute WHERE attrelid = 'seqid_horizon_holders'::regclass AND attnum > 0
+  FROM pg_attribute WHERE attrelid = 'seqid.horizon_holders'::regclass AND attnum > 0
  ORDER BY attnum;
 -- for everybody
 CREATE ROLE regress_seqid_reader;
 BEGIN;
 SELECT count(snowflake_nextval(5)) AS drawn;
 SET LOCAL ROLE regress_seqid_reader;
-SELECT count(*) AS holders, bool_and(pid = pg_backend_pid()) AS own FROM seqid_horizon_holders;
-SELECT error_of('CALL seqid_horizon()');
+SELECT count(*) AS holders, bool_and(pid = pg_backend_pid()) AS own FROM seqid.horizon_holders;
+SELECT error_of('CALL seqid.horizon()');
 ROLLBACK;
 DROP ROLE regress_seqid_reader;
 

@@ -313,7 +313,7 @@ REVOKE ALL ON intern_s.mine FROM regress_intern_user;
 SELECT as_user($$intern_find('intern_s.mine', 'a')$$) AS find, as_user($$intern_drop('intern_s.mine')$$) AS owner;
 -- a sequence that is another's can be named in a default, but not drawn from
 CREATE SEQUENCE secret_seq;
-SELECT 'secret_seq'::regclass::oid AS secret, 'seqid_clock_mark'::regclass::oid AS mark \gset
+SELECT 'secret_seq'::regclass::oid AS secret, 'seqid.clock_mark'::regclass::oid AS mark \gset
 SET ROLE regress_intern_user;
 CREATE TEMP TABLE thief (id bigint PRIMARY KEY DEFAULT scatter_nextval(:'secret'::regclass),
                          term text COLLATE "C" NOT NULL UNIQUE);
@@ -476,6 +476,36 @@ SELECT intern_term('uris', actor) AS liked_both
    AND b.subject = intern_find('uris', 'at://did:plc:dot/app.bsky.feed.post/2');
 
 DROP TABLE likes;
+--
+-- Arguments can drop and move what the call needs, and are evaluated before it.
+--
+CREATE FUNCTION after(statement text, value anyelement) RETURNS anyelement LANGUAGE plpgsql AS
+$$ BEGIN EXECUTE statement; RETURN value; END $$;
+CREATE SCHEMA doomed;
+SELECT intern_create('doomed.words');
+SET client_min_messages = warning;
+SELECT error_of($$SELECT intern_create(after('DROP EXTENSION seqid CASCADE', 'late'::text))$$);
+SELECT statement, call, left(error_of(format('SELECT ' || call, statement)), 5) AS refused
+  FROM unnest(ARRAY['DROP EXTENSION seqid CASCADE', 'DROP SCHEMA doomed CASCADE', 'DROP TABLE doomed.words',
+                    'DROP SEQUENCE doomed.words_id_seq CASCADE', 'ALTER TABLE doomed.words DROP term']) statement,
+       unnest(ARRAY[$$intern_id('doomed.words', after(%L, 'a'::text))$$, $$intern_ids('doomed.words', after(%L, '{a}'::text[]))$$,
+                    $$intern_find('doomed.words', after(%L, 'a'::text))$$, $$intern_term('doomed.words', after(%L, 0::bigint))$$,
+                    $$intern_terms('doomed.words', after(%L, '{0}'::bigint[]))$$, $$intern_drop(after(%L, 'doomed.words'::regclass))$$]) call
+ ORDER BY statement COLLATE "C", call COLLATE "C";
+SELECT error_of($$SELECT intern_create(after('DROP SCHEMA doomed CASCADE', 'doomed.late'::text))$$) AS no_schema;
+BEGIN;
+SELECT intern_create(after('ALTER SCHEMA public RENAME TO moved; CREATE SCHEMA public', 'late'::text));
+SELECT moved.intern_id('late', 'a') AS moved, moved.intern_id(moved.after('ALTER SCHEMA doomed RENAME TO saved', 'doomed.words'::regclass), 'a') AS renamed;
+ROLLBACK;
+RESET client_min_messages;
+-- A name that is too long to be one is refused unread.
+SELECT error_of(format('SELECT intern_create(%L)', repeat('"', 3000000))) AS too_long;
+SELECT intern_create(repeat('x', 1024)) AS cut_off;
+SELECT intern_drop(repeat('x', 63)::regclass);
+SELECT intern_drop('doomed.words');
+DROP SCHEMA doomed;
+DROP FUNCTION after;
+
 SELECT intern_drop(name) FROM unnest('{uris,words,many,growing,passing}'::regclass[]) AS name;
 DROP FUNCTION noise, without, as_user, intern_head, change, swap, go_round, keep_out, take_away;
 SET client_min_messages = warning;

@@ -14,7 +14,7 @@ CREATE EXTENSION seqid;
 RESET ROLE;
 SELECT extowner::regrole FROM pg_extension WHERE extname = 'seqid';
 
--- and runs nothing of his: what he made in its schema fits better than pg_catalog's
+-- and the script runs nothing that the role made, which fits better than pg_catalog's
 DROP EXTENSION seqid;
 SET ROLE regress_seqid_owner;
 CREATE SCHEMA traps;
@@ -30,13 +30,13 @@ CREATE OPERATOR traps.@> (FUNCTION = traps.contains, LEFTARG = int4range, RIGHTA
 CREATE OPERATOR traps.* (FUNCTION = traps.times, LEFTARG = bigint, RIGHTARG = interval);
 CREATE OPERATOR traps.<> (FUNCTION = traps.differs, LEFTARG = oid, RIGHTARG = int);
 CREATE EXTENSION seqid SCHEMA traps;
-SELECT error_of('CREATE TRIGGER t AFTER INSERT ON traps.shard_registry EXECUTE FUNCTION suppress_redundant_updates_trigger()');
+SELECT error_of('CREATE TRIGGER t AFTER INSERT ON seqid.shard_registry EXECUTE FUNCTION suppress_redundant_updates_trigger()');
 RESET ROLE;
-SELECT traps.shard_claim('alpha', 8) AS alpha, traps.shard_claim('beta', 1) AS beta;
-CALL traps.shard_check_in('alpha', '0-7', 1, 1, 'm', 'h', 'd');
-SELECT traps.shard_conflict('alpha', '0-8', 1, 'elsewhere');
-SELECT traps.shard_conflict('alpha', '0-7', 1, 'elsewhere');
-SELECT traps.shard_release('beta') AS released, traps.shard_release('beta') AS once_more;
+SELECT seqid.shard_claim('alpha', 8) AS alpha, seqid.shard_claim('beta', 1) AS beta;
+CALL seqid.shard_check_in('alpha', '0-7', 1, 1, 'm', 'h', 'd');
+SELECT seqid.shard_conflict('alpha', '0-8', 1, 'elsewhere');
+SELECT seqid.shard_conflict('alpha', '0-7', 1, 'elsewhere');
+SELECT seqid.shard_release('beta') AS released, seqid.shard_release('beta') AS once_more;
 -- nor do its views and constraints depend on any of it
 DROP OPERATOR traps.&& (int4range, int4range), traps.<@ (int4range, int4range), traps.@> (int4range, int),
 	traps.* (bigint, interval), traps.<> (oid, int);

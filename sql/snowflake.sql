@@ -69,7 +69,7 @@ SET seqid.shards = 42;
 SELECT snowflake_shard(snowflake_nextval()) AS configured;
 SET seqid.shards = ' 7, 16-31,3';
 SELECT snowflake_shard(snowflake_nextval()) AS first_of_list,
-       timeline, shard, shard_source FROM seqid_stat();
+       timeline, shard, shard_source FROM seqid.stat_server;
 SET seqid.shards = '0-1023';
 SELECT snowflake_shard(snowflake_nextval()) AS first_of_all;
 SET seqid.shards = 1024;
@@ -80,7 +80,7 @@ SET seqid.shards = '4-3';
 SET seqid.shards = '16-31, 20';
 SHOW seqid.shards;
 RESET seqid.shards;
-SELECT shard, shard_source FROM seqid_stat();
+SELECT shard, shard_source FROM seqid.stat_server;
 SELECT error_of('SELECT snowflake_nextval()');
 
 --

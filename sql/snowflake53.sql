@@ -43,16 +43,16 @@ SELECT count(*) AS ids, count(DISTINCT id) AS different,
 
 -- The words of the layouts are apart: what one layout draws, whichever the shards,
 -- shows in no shard of the other.
-CREATE TEMPORARY TABLE words AS SELECT layout, shard, last_id FROM seqid_stat_shards;
+CREATE TEMPORARY TABLE words AS SELECT layout, shard, last_id FROM seqid.stat_shards;
 SELECT count(snowflake_nextval(n)) FROM generate_series(0, 1023) n;
 SELECT layout, count(*) AS shards, count(*) FILTER (WHERE s.last_id <> w.last_id) AS changed
-  FROM seqid_stat_shards s JOIN words w USING (layout, shard)
+  FROM seqid.stat_shards s JOIN words w USING (layout, shard)
  WHERE layout = 'snowflake53' GROUP BY layout;
 TRUNCATE words;
-INSERT INTO words SELECT layout, shard, last_id FROM seqid_stat_shards;
+INSERT INTO words SELECT layout, shard, last_id FROM seqid.stat_shards;
 SELECT count(snowflake53_nextval(n)) FROM generate_series(0, 31) n;
 SELECT layout, count(*) AS shards, count(*) FILTER (WHERE s.last_id <> w.last_id) AS changed
-  FROM seqid_stat_shards s JOIN words w USING (layout, shard) GROUP BY layout ORDER BY layout;
+  FROM seqid.stat_shards s JOIN words w USING (layout, shard) GROUP BY layout ORDER BY layout;
 DROP TABLE words;
 
 -- as a column's default, and the id that the session got last, of each layout

@@ -35,6 +35,18 @@ SELECT error_of(format('SELECT crockford32_decode(%L)', t))
   FROM unnest(ARRAY['', '-', '01FWHE4YDGFK1SHH6W1G60EEC', '01FWHE4YDGFK1SHH6W1G60EECFF',
                     '01FWHE4YDGFK1SHH6W1G60EECU', '01FWHE4YDGFK1SHH6W1G60EEC ', '01FWHE4YDGFK1SHH6W1G60EECé',
                     '8ZZZZZZZZZZZZZZZZZZZZZZZZZ', 'ZZZZZZZZZZZZZZZZZZZZZZZZZZ']) t;
+-- Texts of more than 64 bytes are refused unread, and quoted in part.
+SELECT base62_decode(repeat('0', 63) || '7') AS zeros,
+       crockford32_decode(repeat('-', 38) || '01FWHE4YDGFK1SHH6W1G60EECF') AS hyphens;
+CREATE TABLE long_texts AS
+SELECT n, text FROM unnest(ARRAY[repeat('0', 65), repeat('-', 39) || '01FWHE4YDGFK1SHH6W1G60EECF', repeat('z', 1000000)])
+       WITH ORDINALITY u (text, n);
+SELECT error_of(format('SELECT %s(text) FROM long_texts WHERE n = %s', f, n))
+  FROM unnest(ARRAY['base62_decode', 'crockford32_decode']) f, long_texts ORDER BY f COLLATE "C", n;
+-- no character is cut in two
+SELECT octet_length(substring(error_of(format('SELECT base62_decode(%L)', repeat('€', 1000))) FROM '"(.*)\.\.\."'))
+       = CASE getdatabaseencoding() WHEN 'UTF8' THEN 63 ELSE 64 END AS whole_characters;
+DROP TABLE long_texts;
 SELECT base62_encode(NULL) IS NULL AS b, base62_decode(NULL) IS NULL AS bd,
        crockford32_encode(NULL) IS NULL AS c, crockford32_decode(NULL) IS NULL AS cd;
 

@@ -5,10 +5,9 @@
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 
--- Read by the shell, as \copy knows no variables, and up to 14 no variable tells
--- where the sources are: there they are where the tests run.
-\set file `cat "${PG_ABS_SRCDIR:-.}/clients/vectors.tsv"`
-CREATE TEMP TABLE vector AS
+-- The shell reads the file, because \copy replaces no variables.
+\set file `cat "$PG_ABS_SRCDIR/clients/vectors.tsv"`
+CREATE TABLE vector AS
 SELECT line, split_part(fields, E'\t', 1) AS kind,
        split_part(fields, E'\t', 2) AS a, split_part(fields, E'\t', 3) AS b,
        split_part(fields, E'\t', 4) AS c, split_part(fields, E'\t', 5) AS d,

@@ -5,6 +5,8 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "bits/comb_layout.h"
+#include "bits/snowflake_layout.h"
 #include "clock/settled_horizon.h"
 #include "clock/transaction_slot.h"
 #include "fmgr.h"
@@ -12,12 +14,15 @@
 #include "miscadmin.h"
 #include "server/pg_epoch.h"
 #include "server/result_row.h"
+#include "server/server_shard.h"
+#include "utils/builtins.h"
 #include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
+#include "utils/uuid.h"
 
 /*
- * A horizon that is newer than the snapshot of whoever reads by it loses rows:
- * those that ended in between.
+ * A reader loses rows if its snapshot is older than the horizon: those of transactions
+ * that ended in between.
  */
 static void
 check_snapshot_is_each_statements(void)
@@ -25,17 +30,34 @@ check_snapshot_is_each_statements(void)
 	if (IsolationUsesXactSnapshot())
 		ereport(ERROR,
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-				 errmsg("seqid_horizon needs isolation level READ COMMITTED"),
-				 errdetail("Under REPEATABLE READ and SERIALIZABLE, later statements do not see all that is settled.")));
+				 errmsg("seqid.horizon needs isolation level READ COMMITTED"),
+				 errdetail("Under REPEATABLE READ and SERIALIZABLE, later statements do not see all settled rows."),
+				 errhint("Run BEGIN ISOLATION LEVEL READ COMMITTED.")));
 }
 
 /*
- * seqid_horizon(INOUT horizon timestamptz, INOUT lsn pg_lsn), a procedure
- *	  Arguments are ignored.  Every transaction of this database that drew a key
- *	  telling an earlier time than horizon has ended, no such key is drawn any
- *	  more, and a standby that has replayed lsn has all rows of the ended ones.
- *	  25001 under REPEATABLE READ and SERIALIZABLE, 25006 on a standby, 55000 in a
- *	  database without a place of its own, errors of the durable mark.
+ * The bound of a layout's ids that are settled.  When the time of the layout is over,
+ * this is one more than its last id, or the last bigint.
+ */
+static int64
+snowflake_bound(const SnowflakeLayout *layout, int64 horizon_ms)
+{
+	int64		ms = horizon_ms - layout->epoch_unix_ms;
+
+	if (ms > snowflake_max_ms(layout))
+		return Min(snowflake_max_id(layout), PG_INT64_MAX - 1) + 1;
+	return snowflake_compose(layout, ms, 0, 0);
+}
+
+/*
+ * seqid.horizon(INOUT horizon timestamptz, INOUT lsn pg_lsn, INOUT timeline bigint,
+ *	INOUT snowflake bigint, INOUT snowflake53 bigint, INOUT comb uuid), a procedure
+ *	  The arguments are ignored.  Every transaction of this database that generated a
+ *	  key with an earlier time than horizon has ended, and no such key is generated any
+ *	  more.  The last three results are the first keys of that time: settled keys are
+ *	  less.  A standby that has replayed lsn on timeline has all rows of the ended
+ *	  transactions.  25001 under REPEATABLE READ and SERIALIZABLE, 25006 on a
+ *	  standby, errors of the durable mark.
  */
 PG_FUNCTION_INFO_V1(seqid_horizon);
 Datum
@@ -43,53 +65,63 @@ seqid_horizon(PG_FUNCTION_ARGS)
 {
 	XLogRecPtr	lsn;
 	int64		horizon_ms;
-	Datum		values[2];
-	bool		nulls[2] = {false};
+	Datum		values[6];
+	bool		nulls[6] = {false};
 
 	check_snapshot_is_each_statements();
-	PreventCommandDuringRecovery("seqid_horizon()");
+	PreventCommandDuringRecovery("seqid.horizon()");
 
 	horizon_ms = seqid_settle_horizon(&lsn);
 	values[0] = TimestampTzGetDatum(pg_time_of_unix_ms(horizon_ms));
 	values[1] = LSNGetDatum(lsn);
+	values[2] = Int64GetDatum((int64) seqid_timeline());
+	values[3] = Int64GetDatum(snowflake_bound(&snowflake_64, horizon_ms));
+	values[4] = Int64GetDatum(snowflake_bound(&snowflake_53, horizon_ms));
+	values[5] = UUIDPGetDatum(uuid_from_halves(comb_compose(comb_tick_of_ns(horizon_ms, 0), 0)));
 
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }
 
+/* A transaction is known by its process, or if it is prepared, by its virtual id. */
+static void
+put_holder(ReturnSetInfo *result, int pid, const char *virtualtransaction, int64 held_ms)
+{
+	Datum		values[3] = {Int32GetDatum(pid), (Datum) 0,
+		TimestampTzGetDatum(pg_time_of_unix_ms(held_ms))};
+	bool		nulls[3] = {virtualtransaction != NULL, virtualtransaction == NULL, false};
+
+	if (virtualtransaction != NULL)
+		values[1] = CStringGetTextDatum(virtualtransaction);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
 /*
- * seqid_horizon_slots() returns setof (pid, held)
- *	  The processes that are in a transaction of this database which has drawn
- *	  keys, and the time that it holds the horizon at.
+ * seqid.horizon_slots() returns setof (pid, virtualtransaction, held)
+ *	  The open transactions of this database that have generated keys, and the time at
+ *	  which each holds the horizon.  A prepared one has no pid, but
+ *	  virtualtransaction, as in pg_locks.
  */
 PG_FUNCTION_INFO_V1(seqid_horizon_slots);
 Datum
 seqid_horizon_slots(PG_FUNCTION_ARGS)
 {
-	FuncCallContext *funcctx;
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	PreparedWriter *prepared;
+	int			prepared_count;
 
-	if (SRF_IS_FIRSTCALL())
-		seqid_begin_rows(fcinfo, seqid_slot_count());
-
-	/* The counter is that of slots looked at, not of rows returned. */
-	funcctx = SRF_PERCALL_SETUP();
-	while (funcctx->call_cntr < funcctx->max_calls)
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < seqid_slot_count(); i++)
 	{
 		int64		listed_ms;
 		int			pid;
 
-		if (seqid_read_slot((int) funcctx->call_cntr, &listed_ms, &pid))
-		{
-			Datum		values[2] = {
-				Int32GetDatum(pid),
-				TimestampTzGetDatum(pg_time_of_unix_ms(listed_ms))
-			};
-			bool		nulls[2] = {false};
-
-			SRF_RETURN_NEXT(funcctx,
-							HeapTupleGetDatum(heap_form_tuple(funcctx->tuple_desc,
-															  values, nulls)));
-		}
-		funcctx->call_cntr++;
+		if (seqid_read_slot(i, &listed_ms, &pid))
+			put_holder(result, pid, NULL, listed_ms);
 	}
-	SRF_RETURN_DONE(funcctx);
+
+	prepared = seqid_prepared_writers(&prepared_count);
+	for (int i = 0; i < prepared_count; i++)
+		put_holder(result, 0, prepared[i].virtualtransaction, prepared[i].listed_ms);
+
+	return (Datum) 0;
 }

@@ -1,8 +1,10 @@
 /*
  * stats.c
- *	  What administrators want to know: how far shards are, and how far the mark.
+ *	  The functions behind the statistics views.
  *
- * Reads shared memory and the mark's page; changes nothing.
+ * They read shared memory and the mark's page, change nothing, and do not attach to the
+ * entry of the database.  What is missing is NULL, not an error: administrators look
+ * here when something is wrong.
  */
 #include "postgres.h"
 
@@ -14,7 +16,6 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "server/compat.h"
 #include "server/database_state.h"
 #include "server/pg_epoch.h"
 #include "server/result_row.h"
@@ -27,67 +28,46 @@
 
 #define MS_PER_YEAR	(365.2425 * 24 * 60 * 60 * 1000)
 
-
-static Datum
-shard_row(TupleDesc tupdesc, SharedState *state, const SnowflakeLayout *layout,
-		  int shard, int64 tick)
+/* One row for each shard that has issued ids. */
+static void
+put_shards(ReturnSetInfo *result, SharedState *state, const SnowflakeLayout *layout)
 {
-	ShardCounters *counters = seqid_shard_counters(state, layout, shard);
-	int64		unix_ms = snowflake_tick_ms(layout, tick) + layout->epoch_unix_ms;
-	int64		ahead_ms = unix_ms - wall_clock_read_ms();
-	Datum		values[7];
-	bool		nulls[7] = {false};
+	for (int shard = 0; shard <= snowflake_max_shard(layout); shard++)
+	{
+		int64		tick = (int64) pg_atomic_read_u64(seqid_shard_tick(state, layout, shard));
+		int64		unix_ms = snowflake_tick_ms(layout, tick) + layout->epoch_unix_ms;
+		ShardCounters *counters = seqid_shard_counters(state, layout, shard);
+		Datum		values[7];
+		bool		nulls[7] = {false};
 
-	values[0] = CStringGetTextDatum(layout->name);
-	values[1] = Int32GetDatum(shard);
-	values[2] = Int64GetDatum(snowflake_tick_id(layout, tick, shard));
-	values[3] = TimestampTzGetDatum(pg_time_of_unix_ms(unix_ms));
-	values[4] = Int64GetDatum(Max(0, ahead_ms));
-	values[5] = Int64GetDatum((int64) pg_atomic_read_u64(&counters->waits));
-	values[6] = Int64GetDatum((int64) pg_atomic_read_u64(&counters->clock_regressions));
+		if (tick == 0)
+			continue;
 
-	return HeapTupleGetDatum(heap_form_tuple(tupdesc, values, nulls));
-}
-
-/* A word in the order of layouts, and of shards within one. */
-static const SnowflakeLayout *
-layout_of_word(int word, int *shard)
-{
-	int			i = SNOWFLAKE_LAYOUTS - 1;
-
-	while (i > 0 && word < snowflake_layouts[i]->first_word)
-		i--;
-	*shard = word - snowflake_layouts[i]->first_word;
-	return snowflake_layouts[i];
+		values[0] = CStringGetTextDatum(layout->name);
+		values[1] = Int32GetDatum(shard);
+		values[2] = Int64GetDatum(snowflake_tick_id(layout, tick, shard));
+		values[3] = TimestampTzGetDatum(pg_time_of_unix_ms(unix_ms));
+		values[4] = Int64GetDatum(Max(0, unix_ms - wall_clock_read_ms()));
+		values[5] = Int64GetDatum((int64) pg_atomic_read_u64(&counters->waits));
+		values[6] = Int64GetDatum((int64) pg_atomic_read_u64(&counters->clock_regressions));
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
 }
 
 /*
- * seqid_stat_shards() returns setof (layout, shard, last_id, last_time, ahead_ms, waits, clock_regressions)
- *	  A row for each shard of each layout that has issued ids since the server started.
+ * seqid.stat_shards() returns setof (layout, shard, last_id, last_time, ahead_ms, waits,
+ *	clock_regressions)
+ *	  The shards of each layout from which ids were issued since the server started.
  */
 PG_FUNCTION_INFO_V1(seqid_stat_shards);
 Datum
 seqid_stat_shards(PG_FUNCTION_ARGS)
 {
-	SharedState *state = seqid_shared_state();
-	FuncCallContext *funcctx;
-
-	if (SRF_IS_FIRSTCALL())
-		seqid_begin_rows(fcinfo, SNOWFLAKE_WORDS);
-
-	/* The counter is that of shards looked at, not of rows returned. */
-	funcctx = SRF_PERCALL_SETUP();
-	while (funcctx->call_cntr < funcctx->max_calls)
-	{
-		int			shard;
-		const SnowflakeLayout *layout = layout_of_word((int) funcctx->call_cntr, &shard);
-		int64		tick = (int64) pg_atomic_read_u64(seqid_shard_tick(state, layout, shard));
-
-		if (tick != 0)
-			SRF_RETURN_NEXT(funcctx, shard_row(funcctx->tuple_desc, state, layout, shard, tick));
-		funcctx->call_cntr++;
-	}
-	SRF_RETURN_DONE(funcctx);
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < SNOWFLAKE_LAYOUTS; i++)
+		put_shards((ReturnSetInfo *) fcinfo->resultinfo, seqid_shared_state(),
+				   snowflake_layouts[i]);
+	return (Datum) 0;
 }
 
 /* Until the first layout's time ends. */
@@ -103,8 +83,8 @@ years_left(void)
 }
 
 /*
- * What systemd calls the machine, as text; NULL if there is none.  It is the same
- * for all servers on it, and another one for a clone that was set up as it should.
+ * The machine's id as text, NULL if it has none.  All servers of a machine share it; a
+ * clone that was set up properly has another one.
  */
 static Datum
 machine_id(bool *isnull)
@@ -118,7 +98,49 @@ machine_id(bool *isnull)
 	return *isnull ? (Datum) 0 : CStringGetTextDatum(id);
 }
 
-/* A time that is not known, 0, is NULL. */
+/*
+ * seqid.stat_server() returns (library, preloaded, timeline, shard, shard_source,
+ *	system_identifier, machine_id, data_directory)
+ *	  timeline and shard are NULL on a standby; shard and shard_source also while
+ *	  seqid.shards is empty, or settings cannot be defined because of a parallel query.
+ *	  machine_id and data_directory are NULL for roles that cannot read all settings.
+ */
+PG_FUNCTION_INFO_V1(seqid_stat_server);
+Datum
+seqid_stat_server(PG_FUNCTION_ARGS)
+{
+	int			shard = -1;
+	bool		has_list = false;
+	bool		trusted = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_SETTINGS);
+	Datum		values[8];
+	bool		nulls[8] = {false};
+
+	if (!seqid_settings_defined)
+		seqid_define_settings();
+	if (seqid_settings_defined)
+	{
+		shard = seqid_find_server_shard();
+		has_list = seqid_shard_setting->list.count > 0;
+	}
+
+	values[0] = CStringGetTextDatum(SEQID_VERSION);
+	values[1] = BoolGetDatum(seqid_preloaded);
+	values[2] = Int64GetDatum((int64) seqid_timeline());
+	nulls[2] = (seqid_timeline() == 0);
+	values[3] = Int32GetDatum(shard);
+	nulls[3] = (shard < 0);
+	values[4] = has_list ? CStringGetTextDatum(seqid_shard_source()) : (Datum) 0;
+	nulls[4] = !has_list;
+	values[5] = Int64GetDatum((int64) GetSystemIdentifier());
+	values[6] = machine_id(&nulls[6]);
+	values[7] = CStringGetTextDatum(DataDir);
+	if (!trusted)
+		nulls[6] = nulls[7] = true;
+
+	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
+}
+
+/* A time that is 0 is not known, and NULL. */
 static Datum
 time_or_null(int64 unix_us, bool *isnull)
 {
@@ -127,34 +149,26 @@ time_or_null(int64 unix_us, bool *isnull)
 }
 
 /*
- * seqid_stat() returns (preloaded, clock_mark, clock_floor, comb_time, marks_written,
- *	years_left, timeline, shard, shard_source, system_identifier, machine_id,
- *	data_directory, horizon)
- *	  One row.  Mark, floor, COMBs and horizon are those of this database.
- *	  clock_mark and clock_floor are NULL if the mark is missing or damaged;
- *	  clock_floor also if no earlier server lifetime is known to have issued keys.
- *	  comb_time is NULL until the first COMB since the server started, horizon until
- *	  the first seqid_horizon().  timeline and shard are NULL on a standby; shard
- *	  and shard_source also while seqid.shards is empty.  machine_id and
- *	  data_directory are NULL for roles that cannot read all settings.
+ * seqid.stat_database() returns (clock_mark, clock_floor, comb_time, marks_written,
+ *	horizon, years_left)
+ *	  clock_mark and clock_floor are NULL if the mark is missing or damaged; clock_floor
+ *	  also if no earlier server lifetime is known to have issued keys.  comb_time is
+ *	  NULL until the first COMB since the server started, horizon until the first
+ *	  seqid.horizon().
  */
-PG_FUNCTION_INFO_V1(seqid_stat);
+PG_FUNCTION_INFO_V1(seqid_stat_database);
 Datum
-seqid_stat(PG_FUNCTION_ARGS)
+seqid_stat_database(PG_FUNCTION_ARGS)
 {
 	DatabaseState *database = seqid_find_database_state();
 	int64		mark_ms = 0;
 	int64		floor_ms = 0;
 	int64		comb = 0;
-	int64		published_ms = 0;
 	int64		marks_written = 0;
-	int			shard;
-	bool		trusted = has_privs_of_role(GetUserId(), COMPAT_READ_ALL_SETTINGS);
-	Datum		values[13];
-	bool		nulls[13] = {false};
+	int64		published_ms = 0;
+	Datum		values[6];
+	bool		nulls[6] = {false};
 
-	seqid_require_settings();
-	shard = seqid_find_server_shard();
 	if (database != NULL)
 	{
 		comb = (int64) pg_atomic_read_u64(&database->comb.tick);
@@ -162,25 +176,13 @@ seqid_stat(PG_FUNCTION_ARGS)
 		published_ms = (int64) pg_atomic_read_u64(&database->horizon.published_ms);
 	}
 
-	values[0] = BoolGetDatum(seqid_preloaded);
-	nulls[1] = !seqid_find_mark_times(&mark_ms, &floor_ms);
-	values[1] = TimestampTzGetDatum(pg_time_of_unix_ms(mark_ms));
-	values[2] = time_or_null(floor_ms * WALL_US_PER_MS, &nulls[2]);
-	values[3] = time_or_null(comb_tick_us(comb), &nulls[3]);
-	values[4] = Int64GetDatum(marks_written);
+	nulls[0] = !seqid_find_mark_times(&mark_ms, &floor_ms);
+	values[0] = TimestampTzGetDatum(pg_time_of_unix_ms(mark_ms));
+	values[1] = time_or_null(floor_ms * WALL_US_PER_MS, &nulls[1]);
+	values[2] = time_or_null(comb_tick_us(comb), &nulls[2]);
+	values[3] = Int64GetDatum(marks_written);
+	values[4] = time_or_null(published_ms * WALL_US_PER_MS, &nulls[4]);
 	values[5] = Float8GetDatum(years_left());
-	values[6] = Int64GetDatum((int64) seqid_timeline());
-	nulls[6] = (seqid_timeline() == 0);
-	values[7] = Int32GetDatum(shard);
-	nulls[7] = (shard < 0);
-	values[8] = CStringGetTextDatum(seqid_shard_source());
-	nulls[8] = (seqid_shard_setting->list.count == 0);
-	values[9] = Int64GetDatum((int64) GetSystemIdentifier());
-	values[10] = machine_id(&nulls[10]);
-	values[11] = CStringGetTextDatum(DataDir);
-	if (!trusted)
-		nulls[10] = nulls[11] = true;
-	values[12] = time_or_null(published_ms * WALL_US_PER_MS, &nulls[12]);
 
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }

@@ -123,9 +123,9 @@ if ($version < 170000)
 {
 	is( $preloaded->safe_psql(
 			'postgres',
-			"SELECT sum(size) BETWEEN 33536 AND 34048 FROM pg_shmem_allocations WHERE name LIKE 'seqid%'"),
+			"SELECT sum(size) BETWEEN 25216 AND 25728 FROM pg_shmem_allocations WHERE name LIKE 'seqid%'"),
 		't',
-		'preloaded: 33 kB are reserved when the server starts');
+		'preloaded: 25 kB are reserved when the server starts');
 }
 $preloaded->safe_psql('postgres', 'CREATE EXTENSION seqid');
 is($preloaded->safe_psql('postgres', 'SELECT snowflake_shard(snowflake_nextval())'),

@@ -180,7 +180,7 @@ is( $node->safe_psql(
 {
 	my @sessions = map { SeqidSession->new($node) } 1 .. 8;
 
-	$sessions[$_]->send("SELECT shard_claim('owner $_/' || n, 4) FROM generate_series(1, 20) n") for 0 .. 7;
+	$sessions[$_]->send("SELECT seqid.shard_claim('owner $_/' || n, 4) FROM generate_series(1, 20) n") for 0 .. 7;
 	my @lists = map { split /\n/, $_->answer } @sessions;
 	is(join('', map { $_->errors } @sessions), '', 'claims: no error');
 	is(join(' ', sort { $a <=> $b } map { /^(\d+)-(\d+)$/ ? $1 .. $2 : 'none' } @lists),

@@ -53,7 +53,7 @@ is( $standby->safe_psql(
 is($standby->safe_psql('postgres', 'SELECT count(uuid_time_nextval())'),
 	'1', 'standby: so can UUIDs by time');
 
-is( $standby->safe_psql('postgres', 'SELECT clock_mark > snowflake_timestamp(max(id)) FROM seqid_stat(), t GROUP BY clock_mark'),
+is( $standby->safe_psql('postgres', 'SELECT clock_mark > snowflake_timestamp(max(id)) FROM seqid.stat_database, t GROUP BY clock_mark'),
 	't', 'standby: the mark that was replayed can be read');
 
 $standby->promote;

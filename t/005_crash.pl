@@ -46,7 +46,7 @@ sub set_clock_right
 	for my $database ('postgres', @_)
 	{
 		$node->poll_query_until($database,
-			'SELECT extract(epoch FROM clock_timestamp()) * 1000 > last_value FROM seqid_clock_mark')
+			'SELECT extract(epoch FROM clock_timestamp()) * 1000 > last_value FROM seqid.clock_mark')
 		  or die 'the clock does not reach the mark';
 	}
 	return;

@@ -89,16 +89,35 @@ $clock->set('+2d');
 my $writer = SeqidSession->new($node);
 for my $round (1 .. 3)
 {
-	my $written = $writer->query('SELECT marks_written FROM seqid_stat()');
+	my $written = $writer->query('SELECT marks_written FROM seqid.stat_database');
 
 	do
 	{
 		$writer->query('SELECT snowflake_nextval(6)');
-	} while ($writer->query('SELECT marks_written FROM seqid_stat()') == $written);
+	} while ($writer->query('SELECT marks_written FROM seqid.stat_database') == $written);
 	is( outcome($node, 'postgres', 'SELECT snowflake_timestamp(snowflake_nextval(8)) <= clock_timestamp()'),
 		't', 'a new session is not pushed ahead of the clock');
 }
 $writer->close;
+
+# pg_resetwal throws away the WAL that has the mark, and stamps its checkpoint with
+# the clock.  The page on disk is that of the last checkpoint before it.
+$clock->restart($node, '+3d');
+outcome($node, 'postgres', 'SELECT snowflake_nextval(5); CHECKPOINT');
+$clock->set('+259205s');
+my $before = outcome($node, 'postgres', 'SELECT snowflake_nextval(5)');
+my $comb_before = outcome($node, 'postgres', 'SELECT comb_uuid()');
+$clock->set('+259208s');
+$node->kill9;
+unlink $node->data_dir . '/postmaster.pid';
+{
+	local %ENV = (%ENV, $clock->environment);
+	command_ok([ 'pg_resetwal', '-f', '-D', $node->data_dir ], 'pg_resetwal');
+}
+$clock->set('+3d');
+$clock->start($node);
+cmp_ok(outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'), '>', $before, 'pg_resetwal: snowflakes go on');
+cmp_ok(outcome($node, 'postgres', 'SELECT comb_uuid()'), 'gt', $comb_before, 'pg_resetwal: so do COMBs');
 
 $node->stop;
 done_testing();

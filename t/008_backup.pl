@@ -69,10 +69,10 @@ $origin->safe_psql('postgres', 'SELECT pg_switch_wal()');
 }
 
 # A dump, into another server, and by another tool than COPY of files.
-$origin->safe_psql('postgres', "SELECT setval('seqid_clock_mark', last_value + 2000) FROM seqid_clock_mark");
+$origin->safe_psql('postgres', "SELECT setval('seqid.clock_mark', last_value + 2000) FROM seqid.clock_mark");
 my $dump = PostgreSQL::Test::Utils::tempdir . '/dump.sql';
 $origin->command_ok([ 'pg_dump', '--file', $dump, $origin->connstr('postgres') ], 'dump: made');
-like(slurp_file($dump), qr/setval\('public\.seqid_clock_mark', \d{13}, true\)/, 'dump: has the mark');
+like(slurp_file($dump), qr/setval\('public\.seqid.clock_mark', \d{13}, true\)/, 'dump: has the mark');
 {
 	my $clock = SeqidClock->new;
 	my $node = PostgreSQL::Test::Cluster->new('restored_dump');
@@ -89,7 +89,7 @@ like(slurp_file($dump), qr/setval\('public\.seqid_clock_mark', \d{13}, true\)/, 
 
 	# A mark that is set in a running server is a floor for new sessions.
 	my $mark = $node->safe_psql('restored',
-		"SELECT setval('seqid_clock_mark', last_value + 3000) FROM seqid_clock_mark");
+		"SELECT setval('seqid.clock_mark', last_value + 3000) FROM seqid.clock_mark");
 	is( $node->safe_psql(
 			'restored',
 			"SELECT extract(epoch FROM snowflake_timestamp(snowflake_nextval(9))) * 1000 > $mark"),

@@ -64,21 +64,21 @@ CREATE TABLE lines (id uuid PRIMARY KEY DEFAULT comb_uuid() CHECK (comb_uuid_is_
 CREATE VIEW recent AS SELECT * FROM orders WHERE id >= snowflake_first('2024-01-01');
 INSERT INTO orders (item) SELECT n::text FROM generate_series(1, 5000) n;
 INSERT INTO lines (order_id) SELECT id FROM orders;
-SELECT shard_claim('ours') IS NULL WHERE shard_claim('ours') IS NULL;
-CALL shard_check_in('ours', '0-15', 1, 1, 'machine', 'host', 'directory');
+SELECT seqid.shard_claim('ours') IS NULL WHERE seqid.shard_claim('ours') IS NULL;
+CALL seqid.shard_check_in('ours', '0-15', 1, 1, 'machine', 'host', 'directory');
 SQL
 
 my $state = "SELECT (SELECT count(*) || ' ' || max(id) FROM orders), (SELECT count(*) || ' ' || max(id::text) FROM lines),
 	(SELECT string_agg(conname, ' ' ORDER BY conname) FROM pg_constraint WHERE conrelid <> 0 AND connamespace = 'public'::regnamespace AND contype <> 'n'
 		AND conrelid::regclass::text !~ '^shard_'),
-	(SELECT owner || ' ' || shards FROM shard_registry), (SELECT owner || ' ' || place FROM shard_members)";
+	(SELECT owner || ' ' || shards FROM seqid.shard_registry), (SELECT owner || ' ' || place FROM seqid.shard_members)";
 my $expected = owner('origin', $state);
 like($expected, qr/^5000 \d+\|5000 [0-9a-f-]+\|lines_id_check lines_order_id_fkey lines_pkey orders_pkey\|ours \[0,16\)\|ours system 1, /,
 	'the owner has rows and constraints');
 
 command_ok([ 'pg_dump', '--file', "$directory/plain", as_owner('origin') ], 'dumps, plain');
 command_ok([ 'pg_dump', '-Fc', '--file', "$directory/custom", as_owner('origin') ], 'dumps, -Fc');
-like(slurp_file("$directory/plain"), qr/setval\('public\.seqid_clock_mark', \d{13}, true\)/,
+like(slurp_file("$directory/plain"), qr/setval\('public\.seqid.clock_mark', \d{13}, true\)/,
 	'the dump has the mark');
 
 #
@@ -111,10 +111,10 @@ is(owner('restored_0', "ALTER EXTENSION seqid SET SCHEMA public"),
 
 # Others still may not.
 $node->safe_psql('postgres', 'CREATE ROLE regress_seqid_user LOGIN');
-for my $call ("setval('seqid_clock_mark', 1)", "nextval('seqid_clock_mark')")
+for my $call ("setval('seqid.clock_mark', 1)", "nextval('seqid.clock_mark')")
 {
 	is(full_outcome($node, 'origin', "SET SESSION AUTHORIZATION regress_seqid_user; SELECT $call"),
-		'42501: permission denied for sequence seqid_clock_mark', "others: $call is refused");
+		'42501: permission denied for sequence seqid.clock_mark', "others: $call is refused");
 }
 
 #
@@ -124,7 +124,7 @@ for my $call ("setval('seqid_clock_mark', 1)", "nextval('seqid_clock_mark')")
 #
 sub mark
 {
-	return owner('origin', 'SELECT last_value FROM seqid_clock_mark');
+	return owner('origin', 'SELECT last_value FROM seqid.clock_mark');
 }
 
 $clock->set('+0s');
@@ -142,7 +142,7 @@ for my $full_page_writes ('on', 'off')
 	$node->safe_psql('postgres', 'CHECKPOINT');
 	owner('origin', 'SELECT comb_uuid()');
 	$mark = mark();
-	is(owner('origin', "SELECT count(nextval('seqid_clock_mark')) FROM generate_series(1, 200000)"),
+	is(owner('origin', "SELECT count(nextval('seqid.clock_mark')) FROM generate_series(1, 200000)"),
 		'200000', "$what: the owner may call it");
 	like($comb = owner('origin', 'SELECT comb_uuid()'), qr/^[0-9a-f-]{36}$/, "$what: combs go on");
 	cmp_ok(mark(), '>=', $mark + 200000, "$what: the mark is ahead");

@@ -1,5 +1,5 @@
 # The mark is missing, damaged or holds nonsense: keys are refused, and go on
-# above the last ones when seqid_repair_mark() has made it anew.  What uses the
+# above the last ones when seqid.repair_mark() has made it anew.  What uses the
 # extension is still there.
 #
 # A damaged file is out of the reach of SQL, and what a new mark is worth shows
@@ -81,7 +81,7 @@ sub wait_for_second_after
 sub check_place
 {
 	my ($what, $schema) = @_;
-	my $name = "$schema.seqid_clock_mark";
+	my $name = "$schema.seqid.clock_mark";
 
 	is( full_outcome($node, 'shop', "SELECT relkind, relpersistence, pg_get_userbyid(relowner) = pg_get_userbyid(10)
 			FROM pg_class WHERE oid = to_regclass('$name')"),
@@ -107,7 +107,7 @@ sub check_dump
 	my $copy = 'restored_' . ++$restored;
 
 	command_ok([ 'pg_dump', '--file', $file, $node->connstr('shop') . " user=$owner" ], "$what: dumps");
-	ok(slurp_file($file) =~ /setval\('$schema\.seqid_clock_mark', \d{13}, true\)/,
+	ok(slurp_file($file) =~ /setval\('$schema\.seqid.clock_mark', \d{13}, true\)/,
 		"$what: the dump has the mark");
 	$node->safe_psql('postgres', "CREATE DATABASE $copy OWNER $owner");
 	command_ok(
@@ -127,9 +127,9 @@ sub check_repair
 	# finds damage before we do, and says so in other words.
 	like(full_outcome($node, 'shop', "SELECT $schema.snowflake_nextval(5)"), $refused, "$what: snowflakes are refused");
 	like(full_outcome($node, 'shop', "SELECT $schema.comb_uuid()"), $refused, "$what: combs are refused");
-	like(as_owner("SELECT $schema.seqid_repair_mark()"), qr/^42501: /, "$what: the owner cannot repair it");
+	like(as_owner("SELECT $schema.seqid.repair_mark()"), qr/^42501: /, "$what: the owner cannot repair it");
 	like(full_outcome($node, 'shop', "SELECT $schema.comb_uuid()"), $refused, "$what: combs are still refused");
-	is( full_outcome($node, 'shop', "SELECT $schema.seqid_repair_mark() >= $schema.snowflake_timestamp($last)"),
+	is( full_outcome($node, 'shop', "SELECT $schema.seqid.repair_mark() >= $schema.snowflake_timestamp($last)"),
 		't', "$what: the new mark is not below the last key");
 	check_place($what, $schema);
 
@@ -139,7 +139,7 @@ sub check_repair
 		'>', $last, "$what: ids go on after a crash");
 	is(as_owner("$path$insert"), 't', "$what: rows go on");
 	check_dump($what, $schema);
-	is(full_outcome($node, 'shop', "SELECT $schema.seqid_repair_mark() = clock_mark FROM $schema.seqid_stat()"),
+	is(full_outcome($node, 'shop', "SELECT $schema.seqid.repair_mark() = clock_mark FROM $schema.seqid.stat_database"),
 		't', "$what: there is nothing to repair any more");
 	return;
 }
@@ -150,11 +150,11 @@ is(as_owner($insert), 't', 'the first row');
 #
 # What SQL can do to the mark, in a running server whose clock is then set back.
 #
-my $drop = "ALTER EXTENSION seqid DROP SEQUENCE %1\$s.seqid_clock_mark; DROP SEQUENCE %1\$s.seqid_clock_mark";
-my $set = 'ALTER SEQUENCE seqid_clock_mark MINVALUE -10; SELECT setval(\'seqid_clock_mark\', %s)';
+my $drop = "ALTER EXTENSION seqid DROP SEQUENCE %1\$s.seqid.clock_mark; DROP SEQUENCE %1\$s.seqid.clock_mark";
+my $set = 'ALTER SEQUENCE seqid.clock_mark MINVALUE -10; SELECT setval(\'seqid.clock_mark\', %s)';
 for my $case (
 	[ 'missing', sprintf($drop, 'public'), qr/^55000: / ],
-	[ 'renamed', 'ALTER SEQUENCE seqid_clock_mark RENAME TO elsewhere', qr/^55000: / ],
+	[ 'renamed', 'ALTER SEQUENCE seqid.clock_mark RENAME TO elsewhere', qr/^55000: / ],
 	[ 'set to -5', sprintf($set, -5), qr/^XX001: / ],
 	[ 'set to the last bigint', sprintf($set, '9223372036854775807'), qr/^XX001: / ],
 	[ 'missing, moved', "CREATE SCHEMA ids AUTHORIZATION $owner; " . 'ALTER EXTENSION seqid SET SCHEMA ids; ' . sprintf($drop, 'ids'),
@@ -180,14 +180,14 @@ full_outcome($node, 'shop', 'ALTER EXTENSION seqid SET SCHEMA public');
 	$clock->set('+0s');
 	my $last = draw();
 	as_owner('CREATE SEQUENCE mine; SELECT nextval(\'mine\'); ALTER EXTENSION seqid ADD SEQUENCE mine');
-	is(full_outcome($node, 'shop', 'SELECT seqid_repair_mark() = clock_mark FROM seqid_stat()'), 't',
+	is(full_outcome($node, 'shop', 'SELECT seqid.repair_mark() = clock_mark FROM seqid.stat_database'), 't',
 		'another sequence: a sound mark stays');
-	like(full_outcome($node, 'shop', "SELECT seqid_rewrite_mark('mine')"), qr/^42809: /,
+	like(full_outcome($node, 'shop', "SELECT seqid.rewrite_mark('mine')"), qr/^42809: /,
 		'another sequence: is not written');
 	is(full_outcome($node, 'shop', 'SELECT last_value FROM mine'), '1', 'another sequence: has its value still');
 	full_outcome($node, 'shop', sprintf($drop, 'public'));
 	$clock->set('-5s');
-	is(full_outcome($node, 'shop', 'SELECT seqid_repair_mark() > now()'), 't', 'another sequence: is not taken for the mark');
+	is(full_outcome($node, 'shop', 'SELECT seqid.repair_mark() > now()'), 't', 'another sequence: is not taken for the mark');
 	$clock->crash($node);
 	cmp_ok(full_outcome($node, 'shop', 'SELECT snowflake_nextval(5)'), '>', $last, 'another sequence: ids go on after a crash');
 	full_outcome($node, 'shop', 'ALTER EXTENSION seqid DROP SEQUENCE mine; DROP SEQUENCE mine');
@@ -198,8 +198,8 @@ full_outcome($node, 'shop', 'ALTER EXTENSION seqid SET SCHEMA public');
 {
 	$clock->set('+0s');
 	my $last = draw();
-	as_owner("SELECT setval('seqid_clock_mark', 0)");
-	is(full_outcome($node, 'shop', "SELECT seqid_repair_mark() > now() - interval '1s'"), 't', 'set to 0: raised to what is known');
+	as_owner("SELECT setval('seqid.clock_mark', 0)");
+	is(full_outcome($node, 'shop', "SELECT seqid.repair_mark() > now() - interval '1s'"), 't', 'set to 0: raised to what is known');
 }
 
 # Of another database's clock it is no business.
@@ -210,7 +210,7 @@ full_outcome($node, 'shop', 'ALTER EXTENSION seqid SET SCHEMA public');
 	$node->safe_psql('hasty', 'SELECT snowflake_nextval(700)');
 	$clock->set('+0s');
 	full_outcome($node, 'shop', sprintf($drop, 'public'));
-	is(full_outcome($node, 'shop', "SELECT seqid_repair_mark() < now() + interval '1h'"), 't', 'a fast clock elsewhere: does not matter');
+	is(full_outcome($node, 'shop', "SELECT seqid.repair_mark() < now() + interval '1h'"), 't', 'a fast clock elsewhere: does not matter');
 	like(full_outcome($node, 'shop', 'SELECT snowflake_nextval(5)'), qr/^\d+$/, 'a fast clock elsewhere: ids go on');
 	$node->safe_psql('postgres', 'DROP DATABASE hasty');
 }
@@ -223,10 +223,10 @@ full_outcome($node, 'shop', 'ALTER EXTENSION seqid SET SCHEMA public');
 
 	$session->query('SELECT snowflake_nextval(6)');
 	full_outcome($node, 'shop', sprintf($drop, 'public'));
-	like(full_outcome($node, 'shop', 'BEGIN; SELECT seqid_repair_mark(); SELECT snowflake_nextval(5) > ' . $last . '; ROLLBACK'),
+	like(full_outcome($node, 'shop', 'BEGIN; SELECT seqid.repair_mark(); SELECT snowflake_nextval(5) > ' . $last . '; ROLLBACK'),
 		qr/^t$/m, 'rolled back: ids go on within');
 	like(full_outcome($node, 'shop', 'SELECT snowflake_nextval(5)'), qr/^55000: /, 'rolled back: it is missing again');
-	full_outcome($node, 'shop', 'SELECT seqid_repair_mark()');
+	full_outcome($node, 'shop', 'SELECT seqid.repair_mark()');
 	is($session->query("SELECT snowflake_nextval(5) > $last"), 't', 'repaired: a session goes on');
 	is($session->errors, '', 'repaired: without an error');
 	$session->close;
@@ -282,7 +282,7 @@ sub check_damaged_file
 	$clock->set('+0s');
 	my $last = draw();
 	my $comb = full_outcome($node, 'shop', 'SELECT comb_uuid()');
-	my $path = full_outcome($node, 'shop', "SELECT pg_relation_filepath('seqid_clock_mark')");
+	my $path = full_outcome($node, 'shop', "SELECT pg_relation_filepath('seqid.clock_mark')");
 
 	wait_for_second_after($last, $comb);
 	$node->stop;
@@ -300,15 +300,15 @@ check_damaged_file($_, $_) for 'magic number', 'zeros', 'empty', 'line pointer';
 # A sound mark stays what it is, also one that is far ahead.
 #
 $clock->set('+0s');
-my $mark = full_outcome($node, 'shop', 'SELECT snowflake_nextval(5); SELECT last_value, log_cnt, is_called FROM seqid_clock_mark');
+my $mark = full_outcome($node, 'shop', 'SELECT snowflake_nextval(5); SELECT last_value, log_cnt, is_called FROM seqid.clock_mark');
 $mark =~ s/.*\n//s;
-is(full_outcome($node, 'shop', 'SELECT seqid_repair_mark() = clock_mark FROM seqid_stat()'), 't', 'sound: its value is returned');
-is(full_outcome($node, 'shop', 'SELECT last_value, log_cnt, is_called FROM seqid_clock_mark'), $mark, 'sound: it is not changed');
-full_outcome($node, 'shop', "SELECT setval('seqid_clock_mark', last_value + 30 * 86400000::bigint) FROM seqid_clock_mark");
-$mark = full_outcome($node, 'shop', 'SELECT last_value, log_cnt, is_called FROM seqid_clock_mark');
-is(full_outcome($node, 'shop', "SELECT seqid_repair_mark() BETWEEN now() + interval '29d' AND now() + interval '31d'"),
+is(full_outcome($node, 'shop', 'SELECT seqid.repair_mark() = clock_mark FROM seqid.stat_database'), 't', 'sound: its value is returned');
+is(full_outcome($node, 'shop', 'SELECT last_value, log_cnt, is_called FROM seqid.clock_mark'), $mark, 'sound: it is not changed');
+full_outcome($node, 'shop', "SELECT setval('seqid.clock_mark', last_value + 30 * 86400000::bigint) FROM seqid.clock_mark");
+$mark = full_outcome($node, 'shop', 'SELECT last_value, log_cnt, is_called FROM seqid.clock_mark');
+is(full_outcome($node, 'shop', "SELECT seqid.repair_mark() BETWEEN now() + interval '29d' AND now() + interval '31d'"),
 	't', 'far ahead: its value is returned');
-is(full_outcome($node, 'shop', 'SELECT last_value, log_cnt, is_called FROM seqid_clock_mark'), $mark, 'far ahead: it is not changed');
+is(full_outcome($node, 'shop', 'SELECT last_value, log_cnt, is_called FROM seqid.clock_mark'), $mark, 'far ahead: it is not changed');
 like(full_outcome($node, 'shop', 'SELECT snowflake_nextval(5)'), qr/^55000: /, 'far ahead: it is in force');
 is( full_outcome($node, 'shop', "SET seqid.max_clock_regression = '31d'; SELECT snowflake_timestamp(snowflake_nextval(5)) > now() + interval '29d'"),
 	't', 'far ahead: a large limit lets ids go on from there');
@@ -327,17 +327,17 @@ check_damaged_file("checksums, $_", $_) for 'flipped bit', 'zeros', 'empty';
 $clock->set('+0s');
 for my $user ($owner, 'regress_seqid_user')
 {
-	like(full_outcome($node, 'shop', "SET ROLE $user; SELECT seqid_repair_mark()"), qr/^42501: /, "not superuser: $user is refused");
+	like(full_outcome($node, 'shop', "SET ROLE $user; SELECT seqid.repair_mark()"), qr/^42501: /, "not superuser: $user is refused");
 }
-full_outcome($node, 'shop', "ALTER SEQUENCE seqid_clock_mark RENAME TO elsewhere;
-	CREATE TABLE seqid_clock_mark (last_value bigint); INSERT INTO seqid_clock_mark VALUES (7)");
+full_outcome($node, 'shop', "ALTER SEQUENCE seqid.clock_mark RENAME TO elsewhere;
+	CREATE TABLE seqid.clock_mark (last_value bigint); INSERT INTO seqid.clock_mark VALUES (7)");
 {
-	my ($status, $out, $err) = $node->psql('shop', "\\set VERBOSITY verbose\nSELECT seqid_repair_mark()");
+	my ($status, $out, $err) = $node->psql('shop', "\\set VERBOSITY verbose\nSELECT seqid.repair_mark()");
 	like($err, qr/^psql:.*ERROR:  (42809|42P07): .*HINT: /ms, 'a table in its place: refused, with a hint');
 }
-is(full_outcome($node, 'shop', 'SELECT * FROM seqid_clock_mark'), '7', 'a table in its place: is not touched');
+is(full_outcome($node, 'shop', 'SELECT * FROM seqid.clock_mark'), '7', 'a table in its place: is not touched');
 like(full_outcome($node, 'shop', 'SELECT snowflake_nextval(5)'), qr/^42809: /, 'a table in its place: no ids');
-full_outcome($node, 'shop', 'DROP TABLE seqid_clock_mark; ALTER SEQUENCE elsewhere RENAME TO seqid_clock_mark');
+full_outcome($node, 'shop', 'DROP TABLE seqid.clock_mark; ALTER SEQUENCE elsewhere RENAME TO seqid.clock_mark');
 is(as_owner($insert), 't', 'a table in its place: ids go on when it is gone');
 
 $node->backup('base');
@@ -346,7 +346,7 @@ $node->backup('base');
 	$standby->init_from_backup($node, 'base', has_streaming => 1);
 	$clock->start($standby);
 	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
-	is(outcome($standby, 'shop', 'SELECT seqid_repair_mark()'), '25006', 'standby: refused');
+	is(outcome($standby, 'shop', 'SELECT seqid.repair_mark()'), '25006', 'standby: refused');
 	$standby->stop;
 }
 

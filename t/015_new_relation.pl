@@ -56,7 +56,7 @@ my @cases = (
 	[ 'created after a savepoint that was rolled back',
 		'DROP EXTENSION seqid', 'BEGIN', 'SAVEPOINT a', 'CREATE EXTENSION seqid', $draw, 'ROLLBACK TO a',
 		'SAVEPOINT b', 'CREATE EXTENSION seqid', $draw, 'RELEASE b', 'COMMIT' ],
-	[ 'in a new file', 'BEGIN', 'ALTER SEQUENCE seqid_clock_mark INCREMENT 1', $draw, 'COMMIT' ]);
+	[ 'in a new file', 'BEGIN', 'ALTER SEQUENCE seqid.clock_mark INCREMENT 1', $draw, 'COMMIT' ]);
 
 # What was drawn in one session, the last of it.
 sub last_drawn
@@ -136,7 +136,7 @@ for my $case ([ 1800, 0 ], [ 3600, 1 ])
 		  : cmp_ok($id >> 22, '>', $last >> 22, "$what: shard $shard goes on above");
 	}
 	cmp_ok(outcome($node, 'postgres', 'SELECT comb_uuid()'), 'gt', $comb, "$what: combs go on");
-	is(outcome($node, 'postgres', "SELECT clock_floor >= comb_uuid_timestamp('$comb') FROM seqid_stat()"), 't', "$what: the floor shows it");
+	is(outcome($node, 'postgres', "SELECT clock_floor >= comb_uuid_timestamp('$comb') FROM seqid.stat_database"), 't', "$what: the floor shows it");
 }
 
 #

@@ -24,7 +24,7 @@ $primary->start;
 $primary->safe_psql('postgres', 'CREATE EXTENSION seqid; CREATE TABLE t (id bigint DEFAULT snowflake_nextval())');
 $primary->backup('base');
 
-my $in_effect = 'SELECT timeline, shard, shard_source FROM seqid_stat()';
+my $in_effect = 'SELECT timeline, shard, shard_source FROM seqid.stat_server';
 is(outcome($primary, 'postgres', $in_effect), '1|16|configuration file', 'timeline 1: the first shard');
 is(outcome($primary, 'postgres', 'INSERT INTO t DEFAULT VALUES RETURNING snowflake_shard(id)'), '16', 'timeline 1: issues it');
 
@@ -59,7 +59,7 @@ my $lost = outcome($primary, 'postgres', 'INSERT INTO t SELECT FROM generate_ser
 $standby->promote;
 is(outcome($standby, 'postgres', $in_effect), '2|17|configuration file', 'timeline 2: the second shard');
 is($session->query('SELECT snowflake_shard(snowflake_nextval())'), '17', 'timeline 2: a session that stayed follows');
-is($session->query('SELECT shard FROM seqid_stat()'), '17', 'timeline 2: and is told so');
+is($session->query('SELECT shard FROM seqid.stat_server'), '17', 'timeline 2: and is told so');
 outcome($_, 'postgres', 'INSERT INTO t SELECT FROM generate_series(1, 20000)') for $primary, $standby;
 my %count;
 $count{$_}++ for map { split /\n/, outcome($_, 'postgres', 'SELECT id FROM t') } $primary, $standby;
@@ -70,7 +70,7 @@ is(outcome($standby, 'postgres', 'SELECT DISTINCT snowflake_shard(id) FROM t ORD
 # A literal shard is what it is, and the setting of a session counts, too.
 is($session->query('SELECT snowflake_shard(snowflake_nextval(16))'), '16', 'a shard that is passed is issued');
 $session->query("SET seqid.shards = '40, 41'");
-is($session->query('SELECT snowflake_shard(snowflake_nextval()), shard, shard_source FROM seqid_stat()'),
+is($session->query('SELECT snowflake_shard(snowflake_nextval()), shard, shard_source FROM seqid.stat_server'),
 	'41|41|session', 'set by a session: the second of its list');
 
 # The second layout has 32 shards, and shares the list.
@@ -140,7 +140,7 @@ $primary->safe_psql('postgres', 'SELECT pg_switch_wal()');
 
 	# Whoever clones with the archive of the cluster takes the next number, which
 	# may be that of the next failover.
-	my $timeline = outcome($node, 'postgres', 'SELECT timeline FROM seqid_stat()');
+	my $timeline = outcome($node, 'postgres', 'SELECT timeline FROM seqid.stat_server');
 	cmp_ok($timeline, '>', 2, 'point in time: a timeline that no history file names');
 	is(outcome($node, 'postgres', 'SELECT snowflake_shard(snowflake_nextval())'), 16 + ($timeline - 1) % 3,
 		'point in time: and its shard');

@@ -44,7 +44,7 @@ sub horizon
 {
 	my ($database) = @_;
 
-	return outcome($node, $database // 'postgres', 'CALL seqid_horizon()') =~ s/\|.*//r;
+	return outcome($node, $database // 'postgres', 'CALL seqid.horizon()') =~ s/\|.*//r;
 }
 
 # Compares times, or kinds of NULL.
@@ -96,7 +96,7 @@ sub holders
 {
 	my ($database) = @_;
 
-	return value("string_agg(coalesce(pid::text, gid), ',' ORDER BY pid, gid) FROM seqid_horizon_holders", $database);
+	return value("string_agg(coalesce(pid::text, gid), ',' ORDER BY pid, gid) FROM seqid.horizon_holders", $database);
 }
 
 # Where clock and mark are right, and a mark that a key needs must be a new one.
@@ -104,7 +104,7 @@ sub set_clock_right
 {
 	$clock->set('+0s');
 	$node->poll_query_until('postgres',
-		'SELECT extract(epoch FROM clock_timestamp()) * 1000 > last_value FROM seqid_clock_mark')
+		'SELECT extract(epoch FROM clock_timestamp()) * 1000 > last_value FROM seqid.clock_mark')
 	  or die 'the clock does not reach the mark';
 	return;
 }
@@ -121,7 +121,7 @@ my $snowflake = 'snowflake_timestamp(snowflake_nextval(5))';
 	$session->query('BEGIN');
 	my $drawn = $session->query("SELECT $snowflake");
 	is(value("'" . horizon() . "'::timestamptz = '2023-01-01 00:00:00+00'"), 't', 'first reader: held at the beginning of snowflakes');
-	is(value('snowflake_first(horizon) FROM seqid_stat()'), '0', 'first reader: a bound');
+	is(value('snowflake_first(horizon) FROM seqid.stat_database'), '0', 'first reader: a bound');
 	$session->query('COMMIT');
 	goes_on_after($drawn, 'first reader: released');
 	$session->close;
@@ -144,14 +144,14 @@ for my $kind ('backend', 'postmaster')
 		my $held = horizon();
 		is(holders(), $victim->{pid}, "$what: held by who was killed");
 		my $other = SeqidSession->new($node);
-		my $told = $other->query('CALL seqid_horizon()') =~ s/\|.*//r;
+		my $told = $other->query('CALL seqid.horizon()') =~ s/\|.*//r;
 		$other->close;
 
 		if ($kind eq 'backend')
 		{
 			$clock->set('-5s');
 			$victim->kill_backend;
-			SeqidSession::wait_until($node, 'SELECT horizon IS NULL FROM seqid_stat()')
+			SeqidSession::wait_until($node, 'SELECT horizon IS NULL FROM seqid.stat_database')
 			  or die 'the server does not start again';
 		}
 		else
@@ -179,10 +179,24 @@ for my $kind ('backend', 'postmaster')
 # Nothing but the horizon has needed the mark.
 set_clock_right();
 my $told = horizon();
-is_later($told, value("to_timestamp(last_value / 1000.0) - interval '1 min' FROM seqid_clock_mark"), 'nothing drawn: it follows the clock');
+is_later($told, value("to_timestamp(last_value / 1000.0) - interval '1 min' FROM seqid.clock_mark"), 'nothing drawn: it follows the clock');
 $clock->crash($node, '-5s');
 is_no_earlier(value('snowflake_timestamp(snowflake_nextval(801))'), $told, 'nothing drawn, crash: no key below it');
 is_no_earlier(horizon(), $told, 'nothing drawn, crash: it does not go back');
+
+# The first key of a server lifetime is one under a mark that is rolled back.
+set_clock_right();
+$told = horizon();
+$clock->crash($node, '-5s');
+value('1; BEGIN; DROP EXTENSION seqid; CREATE EXTENSION seqid; SELECT snowflake_nextval(5); ROLLBACK');
+{
+	my $writer = SeqidSession->new($node);
+
+	$writer->query('BEGIN; INSERT INTO t VALUES (snowflake_nextval(5))');
+	is_no_earlier(horizon(), $told, 'a mark that was rolled back: the horizon does not go back');
+	$writer->query('ROLLBACK');
+	$writer->close;
+}
 
 #
 # The clock set back in a server that goes on.
@@ -229,7 +243,7 @@ sub check_sessions
 	is_no_earlier($drawn, $held, "$how, idle: below its key");
 	is(holders(), $session->{pid}, "$how, idle: shown by pid");
 	is(value("h.since = a.xact_start AND h.held = '$held' AND h.gid IS NULL AND a.state = 'idle in transaction'
-		FROM seqid_horizon_holders h JOIN pg_stat_activity a USING (pid)"), 't', "$how, idle: with times");
+		FROM seqid.horizon_holders h JOIN pg_stat_activity a USING (pid)"), 't', "$how, idle: with times");
 
 	# Beside it, another database is not held up, and does not see it.
 	is(holders('other'), '', "$how, idle: not in another database");
@@ -294,7 +308,7 @@ sub check_prepared
 		is_no_earlier($drawn, $held, "$how, prepared, $end: below its key");
 		is(holders(), 'regress_seqid', "$how, prepared, $end: shown by name");
 		is(value("pid IS NULL AND held = '$held' AND since = prepared
-			FROM seqid_horizon_holders JOIN pg_prepared_xacts USING (gid)"), 't', "$how, prepared, $end: with times");
+			FROM seqid.horizon_holders JOIN pg_prepared_xacts USING (gid)"), 't', "$how, prepared, $end: with times");
 		goes_on_after($drawn, "$how, prepared, $end: another database goes on", 'other');
 		is(holders('other'), '', "$how, prepared, $end: and does not see it");
 		is($session->errors, '', "$how, prepared, $end: no error");
@@ -401,7 +415,7 @@ $node->command_ok([ 'pg_dump', '--format=custom', "--file=$dump", $node->connstr
 $clock->set('-5s');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 $node->command_ok([ 'pg_restore', '--exit-on-error', '--dbname', $node->connstr('restored'), $dump ], 'and restored');
-is(value('horizon IS NULL FROM seqid_stat()', 'restored'), 't', 'restored: nobody was told one there');
+is(value('horizon IS NULL FROM seqid.stat_database', 'restored'), 't', 'restored: nobody was told one there');
 is_no_earlier(value('snowflake_timestamp(snowflake_nextval(808))', 'restored'), $told, 'restored, the clock behind: no key below it');
 is_no_earlier(horizon('restored'), $told, 'restored, the clock behind: it does not go back');
 

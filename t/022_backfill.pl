@@ -1,5 +1,6 @@
 # Ids for rows that were there before: distinct, in the order of the rows, of their
-# time, and in a shard that nobody issues from.  Of both layouts.
+# time, in a shard that nobody issues from, and of milliseconds that have passed.  Of
+# both layouts.
 
 use strict;
 use warnings;
@@ -10,7 +11,9 @@ use Test::More;
 
 use FindBin;
 use lib $FindBin::RealBin;
+use SeqidClock;
 use SeqidOutcome;
+use SeqidSession;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
@@ -91,8 +94,58 @@ for my $kind (sort keys %most)
 	is(answer("SELECT ${kind}_backfill(now(), after => -1) OVER ()"), '22003', "$kind: after what is no id");
 	is(answer("SELECT ${kind}_backfill(now())"), '42809', "$kind: without OVER");
 }
+
+# The milliseconds of ids have passed, those of the newest rows, too, and of rows that
+# spill forward: 50,000 in 53 bits are 391 ms.
+my $passed = '%1$s_timestamp(%2$s) < date_trunc(\'milliseconds\', clock_timestamp())';
+for my $kind (sort keys %most)
+{
+	is(answer(sprintf "SELECT $passed FROM (SELECT ${kind}_backfill(date_trunc('milliseconds', clock_timestamp())) OVER () AS id OFFSET 0) b", $kind, 'id'),
+		't', "$kind: a row of this millisecond");
+	is(answer(sprintf "SELECT $passed FROM (SELECT ${kind}_backfill(now()) OVER () AS id FROM generate_series(1, 50000)) b", $kind, 'max(id)'),
+		't', "$kind: rows of now");
+	is(answer(sprintf "SELECT $passed FROM (SELECT ${kind}_backfill(now(), after => ${kind}_make(clock_timestamp() + '0.3 s', 31, 0)) OVER () AS id OFFSET 0) b", $kind, 'id'),
+		't', "$kind: after an id that is ahead of the clock");
+	like(full_outcome($node, 'postgres', "SELECT ${kind}_backfill(now(), after => ${kind}_make(now() + '1 h', 31, 0)) OVER ()"),
+		qr/^55000: clock is 3\d{6} ms behind the next ${kind} id of shard 31/, "$kind: too far ahead to wait");
+	is(answer("SET statement_timeout = '50ms'; SET seqid.max_clock_regression = '1 d';
+		SELECT ${kind}_backfill(now(), after => ${kind}_make(now() + '1 h', 31, 0)) OVER ()"),
+		'57014', "$kind: the wait can be cancelled");
+}
+
 is(answer("SELECT snowflake53_backfill(now(), 32) OVER ()"), '22023', 'snowflake53: no shard of its own');
 is(answer("SELECT snowflake53_backfill(now(), after => 9007199254740991) OVER ()"), '2200H', 'snowflake53: its time is over');
 
 $node->stop;
+
+# Each wait is for the clock, which may be set meanwhile: not for as long as it was
+# behind when the wait began.
+my $clock = SeqidClock->new;
+my $stepped = PostgreSQL::Test::Cluster->new('stepped');
+$stepped->init;
+$stepped->append_conf('postgresql.conf', "seqid.allowed_shards = '0-30, 32-1023'\nseqid.max_clock_regression = '2h'\n");
+$clock->set('2080-01-01 00:00:00');
+$clock->start($stepped);
+$stepped->safe_psql('postgres', 'CREATE EXTENSION seqid');
+
+my $session = SeqidSession->new($stepped);
+my $behind = "SELECT snowflake_timestamp(snowflake_backfill(clock_timestamp(), after => snowflake_make('2080-01-01 01:00Z', 31, 0)) OVER ())
+	= '2080-01-01 01:00Z'";
+my $waits = "SELECT wait_event_type = 'Extension' FROM pg_stat_activity WHERE pid = $session->{pid}";
+
+$session->send($behind);
+$stepped->poll_query_until('postgres', $waits) or die 'it does not wait';
+ok(!$session->answered, 'an hour ahead of a clock that stands still: it waits');
+$clock->set('@2080-01-01 01:30:00');
+is($session->answer, 't', 'until the clock is set forward');
+$clock->set('2080-01-01 00:00:00');
+$session->send($behind);
+$stepped->poll_query_until('postgres', $waits) or die 'it does not wait';
+$clock->set('2079-12-31 22:00:00');
+$session->answer;
+like(SeqidOutcome::error_in($session->errors), qr/^55000: clock is 10800000 ms behind the next snowflake id of shard 31/,
+	'or too far back');
+$session->close;
+
+$stepped->stop;
 done_testing;

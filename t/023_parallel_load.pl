@@ -89,7 +89,7 @@ for my $participation ('on', 'off')
 	like($session->query('EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT count(draw_comb()) FROM many'), $workers, 'loaded: drawn by workers');
 	$session->query('BEGIN; CREATE TABLE drawn AS SELECT draw_comb() FROM many');
 	$session->query("PREPARE TRANSACTION 'drawn'");
-	is($node->safe_psql('postgres', 'SELECT gid FROM seqid_horizon_holders'), 'drawn', 'loaded: holds the horizon when prepared');
+	is($node->safe_psql('postgres', 'SELECT gid FROM seqid.horizon_holders'), 'drawn', 'loaded: holds the horizon when prepared');
 	$session->query("ROLLBACK PREPARED 'drawn'");
 	$session->close;
 }

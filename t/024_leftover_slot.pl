@@ -51,11 +51,11 @@ sub begin_with_bits_of
 # They have places of their own.
 my $reader = SeqidSession->new($node, 'here');
 my $quick = SeqidSession->new($node, 'here');
-$reader->query('CALL seqid_horizon()');
+$reader->query('CALL seqid.horizon()');
 
 my $leaving = SeqidSession->new($node, 'ahead');
-$leaving->query("SELECT setval('seqid_clock_mark', (extract(epoch FROM timestamptz '2040-01-01 00:00Z') * 1000)::bigint)");
-like($leaving->query("SET timezone = 'UTC'; CALL seqid_horizon()"), qr/^2040-01-01/m, 'a database that is ahead of the clock');
+$leaving->query("SELECT setval('seqid.clock_mark', (extract(epoch FROM timestamptz '2040-01-01 00:00Z') * 1000)::bigint)");
+like($leaving->query("SET timezone = 'UTC'; CALL seqid.horizon()"), qr/^2040-01-01/m, 'a database that is ahead of the clock');
 $leaving->query('BEGIN');
 my $lxid = lxid($leaving);
 $leaving->query('SELECT comb_uuid()');
@@ -70,10 +70,10 @@ my $id = $slow->query('INSERT INTO t DEFAULT VALUES RETURNING id');
 my $since = $quick->query('INSERT INTO t DEFAULT VALUES RETURNING snowflake_timestamp(id)');
 $node->poll_query_until('here', "SELECT clock_timestamp() > '$since'::timestamptz + interval '1 ms'") or die 'the clock stands';
 
-$reader->query('CALL seqid_horizon()');
-is($reader->query("SELECT pid || ' ' || (held < clock_timestamp()) FROM seqid_horizon_holders"),
+$reader->query('CALL seqid.horizon()');
+is($reader->query("SELECT pid || ' ' || (held < clock_timestamp()) FROM seqid.horizon_holders"),
 	"$slow->{pid} true", 'it is listed, with a time of its own database');
-is($reader->query("SELECT snowflake_first(horizon) <= $id FROM seqid_stat()"), 't', 'and holds the horizon');
+is($reader->query("SELECT snowflake_first(horizon) <= $id FROM seqid.stat_database"), 't', 'and holds the horizon');
 $slow->query('COMMIT');
 
 $_->close for $reader, $quick, $slow;

@@ -92,6 +92,8 @@ sub environment
 		FAKETIME_NO_CACHE => 1,
 		FAKETIME_DONT_FAKE_MONOTONIC => 1,
 		DONT_FAKE_MONOTONIC => 1,
+		# The times of files are those of the real clock, as they are without it.
+		NO_FAKE_STAT => 1,
 		TZ => 'UTC',
 		defined $self->{shared} ? (FAKETIME_SHARED => $self->{shared}) : ());
 }

@@ -1,7 +1,7 @@
 # SeqidSession.pm
 #	  A psql that stays connected, so that a test can have several at once.
 #
-# What PostgreSQL::Test offers for this differs between 13 and 18.
+# PostgreSQL::Test's own sessions differ between 15 and 19.
 
 package SeqidSession;
 

@@ -53,15 +53,14 @@ create_outbox()
 			until timestamptz := clock_timestamp() + seconds * interval '1 second';
 			last bigint := 0;
 			last_xid xid8 := '0';
-			horizon timestamptz;
-			lsn pg_lsn;
+			bound record;
 		BEGIN
 			WHILE clock_timestamp() < until LOOP
 				IF method = 'horizon' THEN
-					CALL seqid_horizon(horizon, lsn);
+					EXECUTE 'CALL seqid.horizon()' INTO bound;
 					WITH read AS (
 						INSERT INTO seen SELECT id, clock_timestamp() FROM outbox
-						 WHERE id > last AND id < snowflake_first(horizon) ORDER BY id RETURNING id)
+						 WHERE id > last AND id < bound.snowflake ORDER BY id RETURNING id)
 					SELECT coalesce(max(id), last) INTO last FROM read;
 				ELSIF method = 'xid' THEN
 					WITH read AS (

@@ -1,6 +1,6 @@
 -- poll.sql: what is new in an outbox, each row once, by hand.
 SELECT last_id AS last FROM outbox_reader WHERE name = 'by hand' \gset
-CALL seqid_horizon() \gset
+CALL seqid.horizon() \gset
 SELECT id, topic FROM outbox
  WHERE id > :last AND id < snowflake_first(:'horizon') ORDER BY id;
 UPDATE outbox_reader

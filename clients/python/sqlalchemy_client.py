@@ -48,7 +48,7 @@ with engine.connect() as connection:
         " WHERE table_name = 'orders' AND column_name = 'id'"))
     same("the default is the server's", default, "snowflake_nextval(5)")
     same("and there is no sequence",
-         connection.scalar(text("SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relname <> 'seqid_clock_mark'")), 0)
+         connection.scalar(text("SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relname <> 'seqid.clock_mark'")), 0)
 
 
 # done wrong

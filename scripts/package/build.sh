@@ -59,4 +59,4 @@ step "PGXN's client" apt-get install -y -qq --no-install-recommends pgxnclient p
 step 'pgxn install' pgxn install --yes /build/seqid.zip
 step 'pgxn load' pg_virtualenv -t sh -c '
 	pgxn load --yes -d postgres /build/seqid.zip
-	test "$(psql -XAtqc "SELECT library FROM seqid_version()" postgres)" = "$1"' sh "${version%-*}"
+	test "$(psql -XAtqc "SELECT library FROM seqid.version()" postgres)" = "$1"' sh "${version%-*}"

@@ -62,10 +62,10 @@ step 'apt-get install' sh -c "apt-get install -y -qq --no-install-recommends /pa
 step 'a server' pg_ctlcluster "$major" main start
 is "$(sql 'CREATE EXTENSION seqid')" '' 'CREATE EXTENSION'
 is "$(sql 'SELECT snowflake_shard(snowflake_nextval(5)), comb_uuid_is_valid(comb_uuid())')" '5|t' 'keys'
-is "$(sql 'SELECT library FROM seqid_version()')" \
+is "$(sql 'SELECT library FROM seqid.version()')" \
 	"$(dpkg-query -W -f '${source:Upstream-Version}' "$package")" 'the library has the version of the package'
-is "$(sql 'SHOW jit')" on 'the server compiles expressions'
-is "$(sql 'SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SELECT sum(snowflake_sequence(n)) FROM generate_series(1, 4095) n')" \
+is "$(sql 'SELECT pg_jit_available()')" t 'the server compiles expressions'
+is "$(sql 'SET jit = on; SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SELECT sum(snowflake_sequence(n)) FROM generate_series(1, 4095) n')" \
 	8386560 'with what the package has for that'
 before=$(sql 'SELECT snowflake_nextval(5)')
 

@@ -4,7 +4,7 @@
  *
  * Shared memory knows which keys were issued, and loses that with every restart,
  * crash, failover and restore.  What remains is the mark, the last_value of the sequence
- * relation seqid_clock_mark: a millisecond since 1970.  No key of this database has a
+ * relation seqid.clock_mark: a millisecond since 1970.  No key of this database has a
  * later time.  In the next server lifetime, keys start above it.
  *
  * The relation is a sequence because sequences are dumped and restored with their
@@ -133,7 +133,7 @@ find_mark_relation(void)
 				 errmsg("clock mark of extension \"seqid\" does not exist"),
 				 errdetail("Without the sequence \"%s\" in the extension's schema, no key is safe from being issued again after a restart.",
 						   MARK_RELATION),
-				 errhint("Let a superuser call seqid_repair_mark() when the clock is right.")));
+				 errhint("Check the system clock, then run SELECT seqid.repair_mark() as a superuser.")));
 	return relid;
 }
 
@@ -159,8 +159,8 @@ open_mark_relation(void)
 				 errmsg("clock mark \"%s\" is not a permanent sequence",
 						RelationGetRelationName(rel)),
 				 rel->rd_rel->relkind == RELKIND_SEQUENCE ?
-				 errhint("Let a superuser make it one with ALTER SEQUENCE ... SET LOGGED.") :
-				 errhint("Rename it, and let a superuser call seqid_repair_mark() when the clock is right.")));
+				 errhint("Run ALTER SEQUENCE seqid.clock_mark SET LOGGED as a superuser.") :
+				 errhint("Rename it, check the system clock, then run SELECT seqid.repair_mark() as a superuser.")));
 	return rel;
 }
 
@@ -226,13 +226,13 @@ read_mark(Relation rel, Buffer buffer)
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("page of clock mark \"%s\" is damaged",
 						RelationGetRelationName(rel)),
-				 errhint("Let a superuser call seqid_repair_mark() when the clock is right.")));
+				 errhint("Check the system clock, then run SELECT seqid.repair_mark() as a superuser.")));
 	if (!mark_is_in_range(&mark))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("value of clock mark \"%s\" is out of range: %lld",
 						RelationGetRelationName(rel), (long long) mark.ms),
-				 errhint("Let a superuser call seqid_repair_mark() when the clock is right.")));
+				 errhint("Check the system clock, then run SELECT seqid.repair_mark() as a superuser.")));
 	return mark;
 }
 

@@ -11,19 +11,14 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/generic_xlog.h"
 #include "access/htup_details.h"
-#include "access/table.h"
 #include "access/transam.h"
-#include "catalog/indexing.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_extension.h"
 #include "clock/mark_page.h"
-#include "commands/extension.h"
 #include "commands/sequence.h"
 #include "storage/bufmgr.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -33,38 +28,12 @@
 #define SEQUENCE_DATA_SIZE \
 	(offsetof(FormData_pg_sequence_data, is_called) + sizeof(bool))
 
-/* Not by get_extension_schema(), which is not to be had before 16. */
-static Oid
-extension_schema(Oid extension)
-{
-	Oid			schema = InvalidOid;
-	Relation	rel = table_open(ExtensionRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-
-	ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(extension));
-	scan = systable_beginscan(rel, ExtensionOidIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-		schema = ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace;
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-
-	return schema;
-}
-
 Oid
 seqid_find_mark(void)
 {
-	Oid			extension = get_extension_oid("seqid", true);
+	Oid			schema = get_namespace_oid(MARK_SCHEMA, true);
 
-	if (!OidIsValid(extension))
-		return InvalidOid;
-
-	/* The extension is relocatable: all that it has is in its schema. */
-	return get_relname_relid(MARK_RELATION, extension_schema(extension));
+	return OidIsValid(schema) ? get_relname_relid(MARK_RELATION, schema) : InvalidOid;
 }
 
 bool
@@ -145,7 +114,7 @@ initialize_page(Page page, HeapTuple tuple)
 {
 	PageInit(page, BLCKSZ, sizeof(uint32));
 	*(uint32 *) PageGetSpecialPointer(page) = SEQUENCE_MAGIC;
-	if (PageAddItem(page, (Item) tuple->t_data, tuple->t_len,
+	if (PageAddItem(page, (void *) tuple->t_data, tuple->t_len,
 					InvalidOffsetNumber, false, false) != FirstOffsetNumber)
 		elog(ERROR, "failed to add sequence tuple to page");
 }

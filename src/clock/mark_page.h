@@ -11,7 +11,8 @@
 #include "storage/buf.h"
 #include "utils/relcache.h"
 
-#define MARK_RELATION	"seqid_clock_mark"
+#define MARK_SCHEMA		"seqid"
+#define MARK_RELATION	"clock_mark"
 
 /* The last time that a key can tell, that of a COMB: 48 bits. */
 #define MARK_MAX_MS		((INT64CONST(1) << 48) - 1)
@@ -24,7 +25,7 @@ typedef struct Mark
 	XLogRecPtr	lsn;			/* of the record that wrote the page last */
 } Mark;
 
-/* What has the mark's name in the extension's schema; InvalidOid if nothing. */
+/* The relation that has the mark's name; InvalidOid if there is none. */
 extern Oid	seqid_find_mark(void);
 
 /* Whether the relation is one that can hold a mark. */

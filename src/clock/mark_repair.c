@@ -7,7 +7,7 @@
  * columns, views, constraints.
  *
  * What takes SQL, to make the sequence if that is missing, is in the extension's
- * script: seqid_repair_mark().  What no SQL can do is here.
+ * script: seqid.repair_mark().  What no SQL can do is here.
  *
  * The new mark is the highest time that anything knows of: this life of the
  * server, the last checkpoint, the clock.  Its nonce is that of no life, so whoever
@@ -78,8 +78,8 @@ repair_page(Relation rel)
 }
 
 /*
- * seqid_rewrite_mark(mark regclass) returns timestamptz
- *	  What seqid_repair_mark() does when there is a sequence: makes its page anew if
+ * seqid.rewrite_mark(mark regclass) returns timestamptz
+ *	  What seqid.repair_mark() does when there is a sequence: makes its page anew if
  *	  it is damaged, tells no time or one too low, or was never written;
  *	  returns the mark that it has then.  Not undone by a rollback.  42501 unless
  *	  the caller is superuser, 25006 on a standby, 42809 if that is not the mark or
@@ -96,8 +96,8 @@ seqid_rewrite_mark(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must be superuser to repair the clock mark")));
-	PreventCommandIfReadOnly("seqid_repair_mark()");
-	PreventCommandDuringRecovery("seqid_repair_mark()");
+	PreventCommandIfReadOnly("seqid.repair_mark()");
+	PreventCommandDuringRecovery("seqid.repair_mark()");
 
 	/*
 	 * Against drawing keys, which may wait for a synchronous standby
@@ -110,13 +110,13 @@ seqid_rewrite_mark(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not the clock mark", RelationGetRelationName(rel)),
-				 errhint("Call seqid_repair_mark().")));
+				 errhint("Run SELECT seqid.repair_mark().")));
 	if (!seqid_is_mark_relation(rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("clock mark \"%s\" is not a permanent sequence",
 						RelationGetRelationName(rel)),
-				 errhint("An unlogged sequence becomes one with ALTER SEQUENCE ... SET LOGGED.")));
+				 errhint("Run ALTER SEQUENCE seqid.clock_mark SET LOGGED.")));
 	mark = repair_page(rel);
 	seqid_make_wal_durable(mark.lsn);
 	relation_close(rel, ShareRowExclusiveLock);

@@ -1,16 +1,19 @@
 /*
  * pace.h
- *	  How a word in shared memory may go on while it is ahead of the clock.
+ *	  How a word in shared memory goes on while it is ahead of the clock.
  *
- * A word that has used up its millisecond goes into the next one, and that may
- * be one that the clock has not reached.  If every caller could do so at once,
- * the word would run away from the clock, and the mark after it.
+ * A word that has used up its millisecond goes into the next one, which the clock
+ * has perhaps not reached.  If every caller could do so at once, the word would run
+ * away from the clock, and the mark after it.
  *
- * Invariant: between two steps of a word into such a millisecond, the clock
- * ticks.  A step to some millisecond is taken at clock time t, the next one by a
- * backend that saw that millisecond, at t or later, and then saw the clock tick
- * (or two milliseconds of real time pass, if the clock stands still).  So how far
- * a word is ahead does not grow, whoever calls, and however often.
+ * Invariant: the clock ticks between two steps of a word into such a millisecond.
+ * One step goes to a millisecond at clock time t.  The backend that takes the next
+ * one saw the word in that millisecond, at t or later, and then saw the clock tick.
+ * So the lead of a word does not grow, however many sessions call, and how often.
+ *
+ * A clock that is set back counts as one that ticks, because no call sleeps for the
+ * length of the step.  If the clock stands still, two milliseconds of real time
+ * count as a tick.
  */
 #ifndef SEQID_PACE_H
 #define SEQID_PACE_H
@@ -29,7 +32,7 @@ typedef struct Pace
 
 #define PACE_START	{.seen_ms = -1, .ticks = 0}
 
-/* Whether the word may go from last_ms to first_ms without another tick. */
+/* Whether the word can go from last_ms to first_ms without another tick. */
 static inline bool
 pace_allows(const Pace *pace, int64 last_ms, int64 first_ms)
 {
@@ -38,7 +41,9 @@ pace_allows(const Pace *pace, int64 last_ms, int64 first_ms)
 
 /*
  * Waits for the clock to leave clock_unix_ms, having seen the word in last_ms.
- * Can be cancelled.  The word is to be read again afterwards.
+ * clock_unix_ms is the reading, taken after the word was read, on which the caller
+ * decided to wait; see wall_clock.h.  Can be cancelled.  The caller must read the
+ * word again afterwards.
  */
 static inline void
 pace_wait(Pace *pace, int64 last_ms, int64 clock_unix_ms)

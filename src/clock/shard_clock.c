@@ -92,16 +92,18 @@ place_in_queue(const Pace *pace)
 }
 
 /*
- * Waits for the millisecond of a place in the queue.  If it does not come, the
- * clock has been set back, or stands still: then the limit decides.  If the wait
- * ends with an error, the ticks are lost, which is only a gap.
+ * Waits for the millisecond of a place in the queue, which was claimed when the
+ * clock showed clock_ms.  If that millisecond does not come, the clock was set back
+ * or stands still: then the limit decides.  If the wait ends with an error, the
+ * ticks are lost, which is only a gap.
  */
 static void
 wait_in_queue(const SnowflakeLayout *layout, ShardCounters *counters, int shard,
-			  int64 first_ms)
+			  int64 clock_ms, int64 first_ms)
 {
 	pg_atomic_fetch_add_u64(&counters->waits, 1);
-	if (seqid_wait_until(first_ms + layout->epoch_unix_ms))
+	if (seqid_wait_until(clock_ms + layout->epoch_unix_ms,
+						 first_ms + layout->epoch_unix_ms))
 		return;
 
 	pg_atomic_fetch_add_u64(&counters->clock_regressions, 1);
@@ -158,7 +160,7 @@ seqid_reserve_ahead_of_clock(const SnowflakeLayout *layout, pg_atomic_uint64 *wo
 			continue;
 
 		if (ahead_ms > 0 && ahead_ms <= SHARD_QUEUE_MS)
-			wait_in_queue(layout, counters, shard, first_ms);
+			wait_in_queue(layout, counters, shard, clock_ms, first_ms);
 		return first;
 	}
 }

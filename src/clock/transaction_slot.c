@@ -358,23 +358,44 @@ has_prepared(void)
 	return count > 0;
 }
 
+PreparedWriter *
+seqid_prepared_writers(int *count)
+{
+	LockData   *data;
+	PreparedWriter *writers;
+
+	*count = 0;
+	if (max_prepared_xacts == 0 || !has_prepared())
+		return NULL;
+
+	data = GetLockStatusData();
+	writers = palloc(data->nelements * sizeof(PreparedWriter));
+	for (int i = 0; i < data->nelements; i++)
+	{
+		const LockInstanceData *lock = &data->locks[i];
+		PreparedWriter *writer = &writers[*count];
+
+		/* Until it is prepared, the transaction is in a slot. */
+		if (lock->pid != 0 || !is_prepared_lock(&lock->locktag) ||
+			prepared_lock_ms(&lock->locktag) == 0)
+			continue;
+
+		snprintf(writer->virtualtransaction, sizeof(writer->virtualtransaction), "%d/%u",
+				 compat_lock_process(lock), compat_lock_lxid(lock));
+		writer->listed_ms = prepared_lock_ms(&lock->locktag);
+		(*count)++;
+	}
+	return writers;
+}
+
 int64
 seqid_earliest_prepared_ms(int64 at_most)
 {
 	int64		earliest_ms = at_most;
-	LockData   *data;
+	int			count;
+	PreparedWriter *writers = seqid_prepared_writers(&count);
 
-	if (max_prepared_xacts == 0 ||
-		(COMPAT_CONFLICTS_HAVE_PREPARED && !has_prepared()))
-		return at_most;
-
-	data = GetLockStatusData();
-	for (int i = 0; i < data->nelements; i++)
-	{
-		const LOCKTAG *tag = &data->locks[i].locktag;
-
-		if (is_prepared_lock(tag) && prepared_lock_ms(tag) != 0)
-			earliest_ms = Min(earliest_ms, prepared_lock_ms(tag));
-	}
+	for (int i = 0; i < count; i++)
+		earliest_ms = Min(earliest_ms, writers[i].listed_ms);
 	return earliest_ms;
 }

@@ -42,6 +42,16 @@ extern int64 seqid_earliest_listed_ms(int64 at_most);
 /* The same of prepared transactions. */
 extern int64 seqid_earliest_prepared_ms(int64 at_most);
 
+/* A prepared transaction of this database that has generated keys. */
+typedef struct PreparedWriter
+{
+	char		virtualtransaction[32]; /* as in pg_locks */
+	int64		listed_ms;		/* no key of it has an earlier time */
+} PreparedWriter;
+
+/* All of them, as an array that the caller can free. */
+extern PreparedWriter *seqid_prepared_writers(int *count);
+
 /* How many slots there are, for seqid_read_slot(). */
 extern int	seqid_slot_count(void);
 

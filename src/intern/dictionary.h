@@ -43,7 +43,10 @@ extern Dictionary *seqid_dictionary_open(Oid relid);
 /* The same for a caller who has locked it, and answers for the right to do so. */
 extern Dictionary *seqid_dictionary_open_locked(Oid relid);
 
-/* The name of a relation as SQL wants it: with the schema, and quoted. */
+/*
+ * The name of a relation for a statement: with its schema, and quoted.  Raises
+ * undefined_table if the relation or its schema does not exist.
+ */
 extern char *seqid_quoted_name(Oid relid);
 
 /*

@@ -253,7 +253,13 @@ seqid_dictionary_check_privilege(Oid relid, AclMode mode)
 		no_such_dictionary(relid);
 	if (pg_class_aclcheck(relid, GetUserId(), mode) != ACLCHECK_OK &&
 		!(may_use_column(relid, "id", mode) && may_use_column(relid, "term", mode)))
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(relid));
+	{
+		char	   *name = get_rel_name(relid);
+
+		if (name == NULL)
+			no_such_dictionary(relid);
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, name);
+	}
 }
 
 Dictionary *

@@ -16,6 +16,7 @@
 #include "keys/scatter.h"
 #include "miscadmin.h"
 #include "server/compat.h"
+#include "server/text_input.h"
 #include "storage/lmgr.h"
 #include "tcop/utility.h"
 #include "utils/acl.h"
@@ -23,6 +24,9 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/varlena.h"
+
+/* Far more than three names can have, quoted and with every quote doubled. */
+#define NAME_MAX_BYTES 1024
 
 static void
 run_utility(const char *sql)
@@ -32,21 +36,55 @@ run_utility(const char *sql)
 }
 
 /*
+ * The schema that the extension is in.  Nothing holds the function that is running:
+ * an argument of the call can have dropped the extension.
+ */
+static char *
+schema_of_function(Oid function)
+{
+	char	   *name = get_namespace_name(get_func_namespace(function));
+
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("function intern_create does not exist"),
+				 errdetail("It was dropped after this call of it had begun.")));
+	return name;
+}
+
+/*
+ * Without a name of its schema the table would come to be in another, the first of
+ * search_path.
+ */
+static char *
+existing_schema_name(Oid schema)
+{
+	char	   *name = get_namespace_name(schema);
+
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_SCHEMA),
+				 errmsg("schema with OID %u does not exist", schema)));
+	return name;
+}
+
+/*
  * intern_create(name text, prefix_bits int) returns regclass
  *	  Makes a dictionary of that name, which is read as regclass reads one: in
  *	  the first schema of the search_path unless it says otherwise, in lower case
- *	  unless it is quoted.  22023 unless prefix_bits is between 0 and 32; errors
- *	  of CREATE TABLE.
+ *	  unless it is quoted.  22023 unless prefix_bits is between 0 and 32; 22P02 for
+ *	  a name of more than 1,024 bytes; errors of CREATE TABLE.
  */
 PG_FUNCTION_INFO_V1(intern_create);
 Datum
 intern_create(PG_FUNCTION_ARGS)
 {
-	RangeVar   *name = makeRangeVarFromNameList(textToQualifiedNameList(PG_GETARG_TEXT_PP(0)));
+	text	   *argument = seqid_short_text(PG_GETARG_DATUM(0), NAME_MAX_BYTES, "name");
+	RangeVar   *name = makeRangeVarFromNameList(textToQualifiedNameList(argument));
 	int			prefix_bits = seqid_checked_prefix_bits(PG_GETARG_INT32(1));
-	char	   *extension_schema = get_namespace_name(get_func_namespace(fcinfo->flinfo->fn_oid));
+	char	   *extension_schema = schema_of_function(fcinfo->flinfo->fn_oid);
 	Oid			schema = RangeVarGetCreationNamespace(name);
-	char	   *table = quote_qualified_identifier(get_namespace_name(schema), name->relname);
+	char	   *table = quote_qualified_identifier(existing_schema_name(schema), name->relname);
 	List	   *sequences;
 	Oid			relid;
 

@@ -43,12 +43,10 @@
  */
 #define COMB_RUN_TICKS 256
 
-/* Before 1970 there are no ticks; the clock then counts as 0. */
+/* The tick of a reading of the clock, 0 before 1970. */
 static inline int64
-clock_tick(void)
+tick_of_clock(WallTime now)
 {
-	WallTime	now = wall_clock_read();
-
 	if (unlikely(now.unix_ms < 0))
 		return 0;
 	return comb_tick_of_ns(Min(now.unix_ms, COMB_MAX_UNIX_MS), now.ns);
@@ -81,12 +79,14 @@ reserve_ahead_of_clock(pg_atomic_uint64 *word, int at_most, int *reserved)
 	{
 		uint64		last = pg_atomic_read_u64(word);
 		int64		last_ms = comb_tick_ms((int64) last);
+		WallTime	now;
 		int64		clock_now;
 		int64		first;
 
 		/* The clock must not be older than the word, as in shard_clock.c. */
 		pg_read_barrier();
-		clock_now = clock_tick();
+		now = wall_clock_read();
+		clock_now = tick_of_clock(now);
 		first = Max((int64) last + 1, Max(clock_now, floor_tick()));
 
 		if (first > COMB_MAX_TICK)
@@ -98,7 +98,7 @@ reserve_ahead_of_clock(pg_atomic_uint64 *word, int at_most, int *reserved)
 
 		if (comb_tick_ms(first) > comb_tick_ms(clock_now) &&
 			!pace_allows(&pace, last_ms, comb_tick_ms(first)))
-			pace_wait(&pace, last_ms, wall_clock_read_ms());
+			pace_wait(&pace, last_ms, now.unix_ms);
 		else if (claim_run(word, &last, first, at_most, reserved))
 			return first;
 	}
@@ -108,7 +108,7 @@ static inline int64
 reserve_uncovered(int at_most, int *reserved)
 {
 	pg_atomic_uint64 *word = &seqid_database_state()->comb.tick;
-	int64		clock_now = clock_tick();
+	int64		clock_now = tick_of_clock(wall_clock_read());
 	uint64		last = pg_atomic_read_u64(word);
 	int64		earliest = Max(clock_now, floor_tick());
 	int64		first;

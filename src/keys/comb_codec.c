@@ -11,6 +11,7 @@
 #include "fmgr.h"
 #include "keys/comb_check.h"
 #include "server/pg_epoch.h"
+#include "server/text_input.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -21,6 +22,9 @@
 static const uint8 source_to_mssql[UUID_LEN] = {
 	10, 11, 12, 13, 14, 15, 8, 9, 7, 6, 5, 4, 3, 2, 1, 0
 };
+
+/* 32 digits, a hyphen after every four of them but the last, and braces. */
+#define UUID_TEXT_MAX_BYTES	(32 + 7 + 2)
 
 static TimestampTz
 comb_time(const pg_uuid_t *id)
@@ -48,7 +52,8 @@ PG_FUNCTION_INFO_V1(comb_uuid_timestamp_text);
 Datum
 comb_uuid_timestamp_text(PG_FUNCTION_ARGS)
 {
-	char	   *written = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	text	   *input = seqid_short_text(PG_GETARG_DATUM(0), UUID_TEXT_MAX_BYTES, "uuid");
+	char	   *written = text_to_cstring(input);
 
 	PG_RETURN_TIMESTAMPTZ(comb_time(DatumGetUUIDP(DirectFunctionCall1(uuid_in, CStringGetDatum(written)))));
 }

@@ -2,11 +2,15 @@
  * snowflake_backfill.c
  *	  Snowflake ids for rows that were there before them.
  *
- * Nobody issued these: they are composed from the times of the rows, one after the
- * other in their order, in a shard that no server issues from.  That alone
- * keeps them apart from those that are drawn; what was drawn of a shard in the past,
- * by whom, is known to nobody.  So a shard that this server may issue is refused, and
- * one that it is known to have issued.
+ * No shard clock issues these ids.  They are composed from the times of the rows, in
+ * the order of the rows, in a shard that no server issues ids of.  The shard is what
+ * keeps them apart from issued ids, and no record exists of the ids that a shard issued
+ * in the past.  So the function refuses a shard that this server can issue, and one
+ * that it has issued since it was started.
+ *
+ * A session can still issue ids of the shard in a statement that began before the
+ * shard was taken out of the setting.  The function returns no id whose millisecond has
+ * not passed, so that at least the ids that such a statement issues later are different.
  */
 #include "postgres.h"
 
@@ -100,6 +104,34 @@ next_tick(const SnowflakeLayout *layout, Backfill *backfill, int64 ms)
 	return tick;
 }
 
+/*
+ * Waits until the clock is past a millisecond; see above.  A statement is never more
+ * than a millisecond ahead of the clock, unless the clock was set back or the caller
+ * named an id from the future.  So the wait has a limit.  Each nap lasts a millisecond at
+ * most, so that the wait notices a step of the clock.
+ */
+static void
+wait_until_past(const SnowflakeLayout *layout, int32 shard, int64 ms)
+{
+	for (;;)
+	{
+		int64		unix_ms = wall_clock_read_ms();
+		int64		ahead_ms = ms + layout->epoch_unix_ms - unix_ms;
+
+		if (ahead_ms < 0)
+			return;
+		if (ahead_ms > seqid_max_clock_regression_ms)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("clock is %lld ms behind the next %s id of shard %d",
+							(long long) ahead_ms, layout->name, shard),
+					 errdetail("An id for an old row must be of a time that has passed, and the call waits for at most %.0f ms.",
+							   seqid_max_clock_regression_ms),
+					 errhint("Correct the clock, wait until it has caught up, or raise \"seqid.max_clock_regression\".")));
+		seqid_wait_for_tick(unix_ms);
+	}
+}
+
 /* Of the statement, not of a partition: that would begin anew. */
 static Backfill *
 begin_backfill(FunctionCallInfo fcinfo, int64 last_tick)
@@ -115,10 +147,12 @@ begin_backfill(FunctionCallInfo fcinfo, int64 last_tick)
 /*
  * snowflake_backfill(created_at timestamptz, shard int, after bigint) returns bigint
  *	  A window function: ids in the order of the rows, each of the row's
- *	  millisecond or, where the rows before have used that up, a later one.  They are above after,
- *	  if that is not NULL.  NULL for a row without a time.  22023 for a time in the
- *	  future, for rows that are not in the order of their times, for a shard out of
- *	  range and an after of another shard; 55000 for a shard that this server may issue.
+ *	  millisecond or, where the rows before have used that up, a later one.  They are
+ *	  above after, if that is not NULL, and their milliseconds have passed: a call waits
+ *	  for that.  NULL for a row without a time.  22023 for a time in the future, for
+ *	  rows that are not in the order of their times, for a shard out of range and an
+ *	  after of another shard; 55000 for a shard that this server may issue, and if the
+ *	  wait would be longer than seqid.max_clock_regression.
  */
 static Datum
 backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
@@ -131,6 +165,7 @@ backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	int32		shard = DatumGetInt32(WinGetFuncArgCurrent(window, 1, &no_shard));
 	Datum		after = WinGetFuncArgCurrent(window, 2, &no_after);
 	Backfill   *state = fcinfo->flinfo->fn_extra;
+	int64		tick;
 
 	/* No row is looked at again, so none has to be kept. */
 	WinSetMarkPosition(window, WinGetCurrentPosition(window));
@@ -142,10 +177,9 @@ backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 		state = begin_backfill(fcinfo, no_after ? -1 :
 							   tick_of_last(layout, DatumGetInt64(after), shard));
 
-	PG_RETURN_INT64(snowflake_tick_id(layout,
-									  next_tick(layout, state,
-												created_ms(layout, DatumGetTimestampTz(created_at))),
-									  shard));
+	tick = next_tick(layout, state, created_ms(layout, DatumGetTimestampTz(created_at)));
+	wait_until_past(layout, shard, snowflake_tick_ms(layout, tick));
+	PG_RETURN_INT64(snowflake_tick_id(layout, tick, shard));
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_backfill, backfill, snowflake_64);

@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "bits/snowflake_layout.h"
 #include "fmgr.h"
 #include "funcapi.h"

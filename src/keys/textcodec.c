@@ -11,7 +11,14 @@
 #include "bits/crockford32.h"
 #include "fmgr.h"
 #include "server/compat.h"
+#include "server/text_input.h"
 #include "utils/builtins.h"
+
+/*
+ * The longest text that is read.  It has room for leading zeros in base 62, and for
+ * hyphens in Crockford's base 32, and a message can quote all of it.
+ */
+#define ENCODED_MAX_BYTES QUOTED_MAX_BYTES
 
 /* Raises an error unless the input was decoded. */
 static void
@@ -44,14 +51,14 @@ base62_encode(PG_FUNCTION_ARGS)
 
 /*
  * base62_decode(encoded text) returns bigint
- *	  The id that base62_encode made the text of.  22P02 for no text or other
- *	  characters, 22003 for more than 64 bits.
+ *	  The id that base62_encode made the text of.  22P02 for no text, other
+ *	  characters or more than 64 bytes, 22003 for more than 64 bits.
  */
 PG_FUNCTION_INFO_V1(base62_decode);
 Datum
 base62_decode(PG_FUNCTION_ARGS)
 {
-	text	   *input = PG_GETARG_TEXT_PP(0);
+	text	   *input = seqid_short_text(PG_GETARG_DATUM(0), ENCODED_MAX_BYTES, "base 62");
 	uint64		id;
 
 	check_decoding(base62_read(VARDATA_ANY(input), VARSIZE_ANY_EXHDR(input), &id),
@@ -77,14 +84,15 @@ crockford32_encode(PG_FUNCTION_ARGS)
 /*
  * crockford32_decode(encoded text) returns uuid
  *	  The UUID of 26 characters: in either case, with I and L for 1, O for 0,
- *	  and hyphens anywhere.  22P02 for anything else, 22003 for more than 128
- *	  bits, that is a first character above 7.
+ *	  and hyphens anywhere, in at most 64 bytes.  22P02 for anything else, 22003
+ *	  for more than 128 bits, that is a first character above 7.
  */
 PG_FUNCTION_INFO_V1(crockford32_decode);
 Datum
 crockford32_decode(PG_FUNCTION_ARGS)
 {
-	text	   *input = PG_GETARG_TEXT_PP(0);
+	text	   *input = seqid_short_text(PG_GETARG_DATUM(0), ENCODED_MAX_BYTES,
+										 "Crockford's base 32");
 	UuidHalves	halves;
 
 	check_decoding(crockford32_read(VARDATA_ANY(input), VARSIZE_ANY_EXHDR(input), &halves),

@@ -1,29 +1,31 @@
 /*
  * compat.h
- *	  What differs between PostgreSQL 13 and 18.
+ *	  The differences between PostgreSQL 15 and 19.
  *
- * Every test of PG_VERSION_NUM in seqid is in this file.  The rest of the
- * source uses what is defined here and does not know which server it is
- * compiled for.
+ * Every test of PG_VERSION_NUM in seqid is in this file.  The other files use the
+ * names that are defined here, and do not know the server's version.
  *
- * These are macros, so that this file needs no other headers: who uses one
- * includes what PostgreSQL's documentation of the thing asks for.
+ * The names are macros, so that this file needs few headers.  A file that uses one
+ * includes the headers that PostgreSQL asks for.
  */
 #ifndef SEQID_COMPAT_H
 #define SEQID_COMPAT_H
 
 #include "postgres.h"
 
-#if PG_VERSION_NUM < 130000 || PG_VERSION_NUM >= 190000
-#error "seqid supports PostgreSQL 13 to 18"
+#if PG_VERSION_NUM < 150000
+#error "seqid needs PostgreSQL 15 or later"
+#elif PG_VERSION_NUM >= 200000
+/* Not a warning, because -Werror would make it an error. */
+#pragma message("seqid has not been tested with this version of PostgreSQL")
 #endif
 
-/* VARDATA_ANY() and its kind were in postgres.h before. */
+/* Before 16, VARDATA_ANY() and the like are in postgres.h. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
 
-/* From 18 on a module can tell its name and version; see fmgr.h. */
+/* From 18 on, a module has a name and a version; see fmgr.h. */
 #ifdef PG_MODULE_MAGIC_EXT
 #define COMPAT_MODULE_MAGIC(module_name, module_version) \
 	PG_MODULE_MAGIC_EXT(.name = module_name, .version = module_version)
@@ -32,22 +34,16 @@
 #endif
 
 /*
- * Segments of shared memory.  From 17 on the server hands out named ones on
- * demand.  Before, there is one that is made when the server starts, and from 15
- * on room in it is asked for in a hook.
+ * From 17 on, the server creates named segments of shared memory on demand.  Before,
+ * it has one segment, which is created when it starts.  From 19 on, the function
+ * that initializes a named segment has a second argument.
  */
-#define COMPAT_HAS_NAMED_SEGMENTS	(PG_VERSION_NUM >= 170000)
-#define COMPAT_HAS_REQUEST_HOOK		(PG_VERSION_NUM >= 150000)
+#define COMPAT_HAS_NAMED_SEGMENTS			(PG_VERSION_NUM >= 170000)
+#define COMPAT_SEGMENT_INIT_HAS_ARGUMENT	(PG_VERSION_NUM >= 190000)
 
 /*
- * GetLockConflicts() leaves out prepared transactions before 13.5 and 14.1, and who
- * compiles does not know which minor version it will be.
- */
-#define COMPAT_CONFLICTS_HAVE_PREPARED	(PG_VERSION_NUM >= 150000)
-
-/*
- * The local id of the transaction that a process is in, which no other that it was
- * in lately has; InvalidLocalTransactionId between transactions.
+ * The local id of the transaction that a process is in.  It differs from the ids of
+ * the process's recent transactions; InvalidLocalTransactionId between transactions.
  */
 #if PG_VERSION_NUM >= 170000
 #define compat_lxid(proc)	((proc)->vxid.lxid)
@@ -55,11 +51,27 @@
 #define compat_lxid(proc)	((proc)->lxid)
 #endif
 
-/* The name of a wait in pg_stat_activity; before 17 modules share one. */
+/* The two parts of the virtual transaction that holds a lock. */
+#if PG_VERSION_NUM >= 170000
+#define compat_lock_process(lock)	((lock)->vxid.procNumber)
+#define compat_lock_lxid(lock)		((lock)->vxid.localTransactionId)
+#else
+#define compat_lock_process(lock)	((lock)->backend)
+#define compat_lock_lxid(lock)		((lock)->lxid)
+#endif
+
+/* The name of a wait in pg_stat_activity; before 17, all modules share one. */
 #if PG_VERSION_NUM >= 170000
 #define compat_wait_event(name)		WaitEventExtensionNew(name)
 #else
 #define compat_wait_event(name)		PG_WAIT_EXTENSION
+#endif
+
+/* From 19 on, each kind of process has a level of its own. */
+#if PG_VERSION_NUM >= 190000
+#define compat_log_min_messages()	(log_min_messages[MyBackendType])
+#else
+#define compat_log_min_messages()	log_min_messages
 #endif
 
 /* Memory for the "extra" of a setting, which the server frees; NULL if none. */
@@ -67,29 +79,6 @@
 #define compat_guc_malloc(size)		guc_malloc(LOG, size)
 #else
 #define compat_guc_malloc(size)		malloc(size)
-#endif
-
-/* Refuses settings of our prefix that do not exist; before 15 it warns. */
-#if PG_VERSION_NUM >= 150000
-#define compat_reserve_guc_prefix(prefix)	MarkGUCPrefixReserved(prefix)
-#else
-#define compat_reserve_guc_prefix(prefix)	EmitWarningsOnPlaceholders(prefix)
-#endif
-
-/*
- * The timeline that the server writes.  Not during recovery; before 15 it is known
- * to a process that has asked whether it is over.
- */
-#if PG_VERSION_NUM >= 150000
-#define compat_insertion_timeline()	GetWALInsertionTimeLine()
-#else
-#define compat_insertion_timeline()	ThisTimeLineID
-#endif
-
-#if PG_VERSION_NUM >= 140000
-#define COMPAT_READ_ALL_SETTINGS	ROLE_PG_READ_ALL_SETTINGS
-#else
-#define COMPAT_READ_ALL_SETTINGS	DEFAULT_ROLE_READ_ALL_SETTINGS
 #endif
 
 #if PG_VERSION_NUM >= 160000

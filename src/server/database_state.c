@@ -15,9 +15,9 @@
  *
  * The second makes every start of an entry safe.  When to start one is a question
  * of use: an entry must not keep the floor and the marks of a database that was dropped, for
- * another one that has its OID.  CREATE DATABASE and SET TABLESPACE make a new
- * PG_VERSION file in the database's directory, so its inode and the time of its last
- * change say which database it is.  (A backup program can touch the file while
+ * another one that has its OID.  CREATE DATABASE and SET TABLESPACE write a new
+ * PG_VERSION file into the database's directory, so its inode and the time when it
+ * was written say which database it is.  (An administrator can touch the file while
  * sessions are connected.  No database can be dropped then, so a session that finds
  * others attached believes them, and not the file.)
  */
@@ -38,6 +38,7 @@
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -177,7 +178,7 @@ identify_database(DatabaseOwner * identity)
 				(errcode_for_file_access(),
 				 errmsg("could not stat file \"%s\": %m", path)));
 	identity->inode = (uint64) file.st_ino;
-	identity->changed_ns = file.st_ctim.tv_sec * NS_PER_S + file.st_ctim.tv_nsec;
+	identity->written_ns = file.st_mtim.tv_sec * NS_PER_S + file.st_mtim.tv_nsec;
 }
 
 /* What the entry has from now on is in the range of all keys. */
@@ -209,14 +210,14 @@ attach_to_entry(DynamicState * state, int number, const DatabaseOwner * identity
 	if (pg_atomic_read_u32(&owner->sessions) == 0)
 	{
 		if (!same_oid || owner->inode != identity->inode ||
-			owner->changed_ns != identity->changed_ns)
+			owner->written_ns != identity->written_ns)
 			start_entry(&state->databases[number], nonce);
 	}
 	else if (!same_oid)
 		return false;
 
 	owner->inode = identity->inode;
-	owner->changed_ns = identity->changed_ns;
+	owner->written_ns = identity->written_ns;
 	pg_write_barrier();
 	pg_atomic_write_u32(&owner->database, MyDatabaseId);
 	pg_atomic_fetch_add_u32(&owner->sessions, 1);

@@ -94,7 +94,7 @@ typedef struct DatabaseOwner
 	 * OIDs come back.
 	 */
 	uint64		inode;
-	int64		changed_ns;
+	int64		written_ns;
 }			DatabaseOwner;
 
 /* The dynamic segment. */

@@ -22,6 +22,7 @@
 #include "replication/syncrep.h"
 #include "replication/walsender.h"
 #include "replication/walsender_private.h"
+#include "server/compat.h"
 #include "server/durable_wal.h"
 #include "storage/lwlock.h"
 #include "tcop/dest.h"
@@ -76,7 +77,7 @@ note_cancel(void *cancelled)
 static bool
 warnings_are_made(void)
 {
-	return log_min_messages <= WARNING ||
+	return compat_log_min_messages() <= WARNING ||
 		(whereToSendOutput == DestRemote && client_min_messages <= WARNING);
 }
 

@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "server/compat.h"
 #include "server/guc.h"
+#include "server/text_input.h"
 
 /* A hundred years. */
 #define MAX_CLOCK_REGRESSION_MS	(100.0 * 365 * 24 * 60 * 60 * 1000)
@@ -45,7 +46,7 @@ read_list(const char *text, ShardList *list)
 	if (seqid_parse_shard_list(text, list, &where, &why))
 		return true;
 
-	GUC_check_errdetail("\"%s\" %s.", where, why);
+	GUC_check_errdetail("\"%s\" %s.", seqid_quotable(where, strlen(where)), why);
 	GUC_check_errhint("Give numbers and ranges with commas between them, such as \"3, 16-31\".");
 	return false;
 }
@@ -61,7 +62,8 @@ check_shards(char **newval, void **extra, GucSource source)
 	if (list.repeats)
 	{
 		/* The shard of one promotion would be that of another, soon after. */
-		GUC_check_errdetail("\"%s\" names a shard twice.", *newval);
+		GUC_check_errdetail("\"%s\" names a shard twice.",
+							seqid_quotable(*newval, strlen(*newval)));
 		return false;
 	}
 
@@ -227,7 +229,7 @@ define_settings(void)
 							 NULL,
 							 NULL);
 
-	compat_reserve_guc_prefix("seqid");
+	MarkGUCPrefixReserved("seqid");
 	seqid_settings_defined = true;
 	warn_of_forbidden_shards();
 }

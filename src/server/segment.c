@@ -29,16 +29,32 @@
 
 void
 seqid_reserve_segment(Size size pg_attribute_unused(),
-					  void (*startup) (void) pg_attribute_unused())
+					  void (*startup) (void))
 {
+	/* An attribute of the parameter would be one of the function's type. */
+	(void) startup;
 }
+
+#if COMPAT_SEGMENT_INIT_HAS_ARGUMENT
+
+/* The argument points to the function that has one parameter. */
+static void
+call_init(void *segment, void *init)
+{
+	(*(void (**) (void *)) init) (segment);
+}
+
+#define INIT_AND_ARGUMENT(init, found)	call_init, found, &init
+#else
+#define INIT_AND_ARGUMENT(init, found)	init, found
+#endif
 
 static void *
 create_or_find(const char *name, Size size, void (*init) (void *))
 {
 	bool		found;
 
-	return GetNamedDSMSegment(name, size, init, &found);
+	return GetNamedDSMSegment(name, size, INIT_AND_ARGUMENT(init, &found));
 }
 
 static void *
@@ -63,8 +79,6 @@ create_or_find_dynamic(const char *name,
 static Size reserved_size;
 static void (*reserved_startup) (void);
 static shmem_startup_hook_type next_startup_hook;
-
-#if COMPAT_HAS_REQUEST_HOOK
 static shmem_request_hook_type next_request_hook;
 
 static void
@@ -74,7 +88,6 @@ request_room(void)
 		next_request_hook();
 	RequestAddinShmemSpace(reserved_size);
 }
-#endif
 
 static void
 start_up(void)
@@ -89,12 +102,8 @@ seqid_reserve_segment(Size size, void (*startup) (void))
 {
 	reserved_size = size;
 	reserved_startup = startup;
-#if COMPAT_HAS_REQUEST_HOOK
 	next_request_hook = shmem_request_hook;
 	shmem_request_hook = request_room;
-#else
-	RequestAddinShmemSpace(size);
-#endif
 	next_startup_hook = shmem_startup_hook;
 	shmem_startup_hook = start_up;
 }

@@ -10,7 +10,6 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
-#include "server/compat.h"
 #include "server/server_shard.h"
 #include "utils/guc_tables.h"
 
@@ -19,7 +18,7 @@ ServerShard seqid_found_server_shard = {-1, PG_UINT64_MAX};
 uint32
 seqid_timeline(void)
 {
-	return RecoveryInProgress() ? 0 : compat_insertion_timeline();
+	return RecoveryInProgress() ? 0 : GetWALInsertionTimeLine();
 }
 
 void

@@ -2,14 +2,14 @@
  * shared_state.c
  *	  Creates the shared state, or attaches to it.
  *
- * Works in a server that was not told of seqid when it started: see segment.c
- * for where the memory then comes from.
+ * It works without shared_preload_libraries; segment.c says where the memory then
+ * comes from.
  *
- * Invariant: in one life of the server there is one struct.  Sessions that began
- * before the library was replaced go on with the old one, and those that begin after
- * have the new one.  Had each words of its own, databases that share a shard would be
- * given the same ids, keys would lose their order, and readers miss rows; so the first
- * session notes which version it is of, and those of another are refused.
+ * Invariant: there is one struct in a server lifetime.  Sessions that began before
+ * the library was replaced go on with the old library, and later ones load the new
+ * one.  If each library had counters of its own, sessions would issue the same ids,
+ * keys would lose their order, and readers would miss rows.  So the first session
+ * writes down its version, and sessions with another version are refused.
  */
 #include "postgres.h"
 
@@ -20,8 +20,8 @@
 #define SHARED_STATE_NAME "seqid shared state " CppAsString2(SHARED_STATE_VERSION)
 
 /*
- * The version of the struct of this life of the server.  Libraries of all releases
- * must find it: neither its name nor its size ever changes.
+ * The version that this server lifetime uses.  Libraries of all releases must find
+ * it: neither its name nor its size ever changes.
  */
 #define VERSION_IN_USE_NAME "seqid version in use"
 

@@ -5,17 +5,17 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "portability/instr_time.h"
 #include "server/compat.h"
 #include "server/wall_clock.h"
+#include "utils/wait_event.h"
 
 /* After that much real time, a clock that shows no progress stands still. */
 #define STANDSTILL_US 2000
 
 static uint32 wait_event = 0;
 
-/* What the clock showed when it was last found standing still, -1 for never. */
+/* The reading at which the clock was last found standing still, -1 for none. */
 static int64 standstill_unix_ms = -1;
 
 static void
@@ -30,12 +30,13 @@ nap(int64 us)
 }
 
 /*
- * Waits until the clock shows at least until_ms, or until it was set back behind
- * from_ms, which it showed a moment ago.
+ * Waits until the clock shows at least until_ms, or an earlier time than from_ms.
+ * The latter means that it was set back since the caller read from_ms: a nap until
+ * until_ms would then last as long as the step.
  *
- * A nap ends early whenever a signal arrives, and other sessions can send us as
- * many as they like (NOTIFY does): so what counts is time, of a clock that nobody
- * can set, and not naps.
+ * A nap ends early whenever a signal arrives, and other sessions can send as many
+ * as they like (NOTIFY does).  So patience is measured in time, by a clock that
+ * cannot be set, and not in naps.
  */
 static void
 wait_between(int64 from_ms, int64 until_ms)
@@ -68,17 +69,17 @@ wait_between(int64 from_ms, int64 until_ms)
 }
 
 void
-seqid_wait_for_tick(int64 unix_ms)
+seqid_wait_for_tick(int64 from_ms)
 {
-	wait_between(unix_ms, unix_ms + 1);
+	wait_between(from_ms, from_ms + 1);
 }
 
 bool
-seqid_wait_until(int64 unix_ms)
+seqid_wait_until(int64 from_ms, int64 until_ms)
 {
-	int64		from_ms = wall_clock_read_ms();
+	Assert(from_ms < until_ms);
 
-	if (from_ms < unix_ms && from_ms != standstill_unix_ms)
-		wait_between(from_ms, unix_ms);
-	return wall_clock_read_ms() >= unix_ms;
+	if (from_ms != standstill_unix_ms)
+		wait_between(from_ms, until_ms);
+	return wall_clock_read_ms() >= until_ms;
 }

@@ -41,18 +41,29 @@ wall_clock_read_ms(void)
 }
 
 /*
- * Sleeps until the clock no longer shows the millisecond unix_ms, or until two
- * milliseconds have really passed, should it stand still.  Can be cancelled,
- * so must not be called with a lock held.
+ * Waiting.  The clock can be set between any two of its readings, also between the
+ * one on which a caller decides to wait and the first one here.  So the caller
+ * passes the reading on which it decided, from_ms.
+ *
+ * Invariant: no call sleeps for the length of a clock step, at whatever reading the
+ * step happens.  A nap begins only while the clock shows from_ms or later, so that
+ * it is no longer than the few milliseconds that the caller decided to wait.  None
+ * begins when these, and two more, have passed by a clock that cannot be set.
+ *
+ * Both functions can be cancelled, so they must not be called with a lock held.
  */
-extern void seqid_wait_for_tick(int64 unix_ms);
 
 /*
- * Sleeps until the clock shows unix_ms, which is to be a few milliseconds ahead.
- * False if it does not when so much time has really passed, and two milliseconds
- * more: as it was set back, or stands still; one that was found standing still,
- * and has not moved since, is not waited for again.  Can be cancelled.
+ * Sleeps until the clock no longer shows the millisecond from_ms.  Gives up after
+ * two milliseconds of real time, because the clock can stand still.
  */
-extern bool seqid_wait_until(int64 unix_ms);
+extern void seqid_wait_for_tick(int64 from_ms);
+
+/*
+ * Sleeps until the clock shows until_ms, a few milliseconds after from_ms.  Returns
+ * false if the clock was set back, or stands still.  A clock that was found standing
+ * still is not waited for again until it moves.
+ */
+extern bool seqid_wait_until(int64 from_ms, int64 until_ms);
 
 #endif							/* SEQID_WALL_CLOCK_H */

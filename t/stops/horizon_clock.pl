@@ -39,7 +39,7 @@ sub connect_sessions
 
 sub horizon
 {
-	return outcome($node, 'postgres', 'CALL seqid_horizon()') =~ s/\|.*//r;
+	return outcome($node, 'postgres', 'CALL seqid.horizon()') =~ s/\|.*//r;
 }
 
 sub value
@@ -112,7 +112,7 @@ for my $stop (RAISED, SCANNED)
 	my $reader = SeqidSession->new($node);
 
 	$clock->set('+0s');
-	send_to_stop($reader, $stop, 'CALL seqid_horizon()');
+	send_to_stop($reader, $stop, 'CALL seqid.horizon()');
 	$clock->set('-30m');
 	$writer->query('BEGIN');
 	my $drawn = $writer->query("SELECT $draw{snowflake}");

@@ -46,7 +46,7 @@ CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5),
 INSERT INTO orders SELECT FROM generate_series(1, 10000);
 SELECT intern_create('terms');
 SELECT intern_ids('terms', ARRAY['a', 'b']);
-SELECT shard_claim('shop', 8);
+SELECT seqid.shard_claim('shop', 8);
 SQL
 
 # Whether a row's keys are above all others.
@@ -68,8 +68,8 @@ sub update_database
 	is($node->safe_psql($database, $insert), 't|t|t', "$from to $to: so do others");
 	is($node->safe_psql($database, "SELECT intern_ids('terms', ARRAY['b', 'a'])"),
 		'{1,0}', "$from to $to: dictionaries keep their ids");
-	is($node->safe_psql($database, "SELECT shard_claim('shop', 8)"), '0-7', "$from to $to: and owners their shards");
-	is($node->safe_psql($database, 'SELECT script FROM seqid_version()'), $to, "$from to $to: seqid_version() tells");
+	is($node->safe_psql($database, "SELECT seqid.shard_claim('shop', 8)"), '0-7', "$from to $to: and owners their shards");
+	is($node->safe_psql($database, 'SELECT script FROM seqid.version()'), $to, "$from to $to: seqid.version() tells");
 	$session->close;
 	return catalog($node, $database);
 }
@@ -101,8 +101,8 @@ CREATE FUNCTION made_up(id bigint) RETURNS int AS 'MODULE_PATHNAME', 'snowflake_
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION made_up(bigint) IS 'shard of a snowflake id';
 SQL
-my $new_comment = "COMMENT ON VIEW seqid_stat_shards IS 'shards, so to speak';\n";
-my $new_script = $old_script =~ s/COMMENT ON VIEW seqid_stat_shards IS\s+'.*?';\n/$new_comment/sr;
+my $new_comment = "COMMENT ON VIEW seqid.stat_shards IS 'shards, so to speak';\n";
+my $new_script = $old_script =~ s/COMMENT ON VIEW seqid.stat_shards IS\s+'.*?';\n/$new_comment/sr;
 isnt($new_script, $old_script, 'the made-up release has another comment');
 
 put_text($new_script . $new_function, script('made-up'));
@@ -115,11 +115,11 @@ is_deeply(
 for my $case (
 	[ 'a comment', "COMMENT ON FUNCTION snowflake_shard(bigint) IS 'another';\n", qr/^function snowflake_shard\(bigint\) \| comment \| / ],
 	[ 'a privilege of a function', "REVOKE EXECUTE ON FUNCTION comb_uuid() FROM PUBLIC;\n", qr/^function comb_uuid\(\) \| privileges \| =X/ ],
-	[ 'a privilege of a view', "GRANT INSERT ON seqid_stat_shards TO PUBLIC;\n", qr/^view seqid_stat_shards \| privileges \| =/ ],
+	[ 'a privilege of a view', "GRANT INSERT ON seqid.stat_shards TO PUBLIC;\n", qr/^view seqid.stat_shards \| privileges \| =/ ],
 	[ 'a label', "ALTER FUNCTION comb_uuid() PARALLEL RESTRICTED;\n", qr/^function comb_uuid\(\) \| definition \| / ],
-	[ 'a column', "ALTER TABLE shard_registry ADD note text;\n", qr/^(table shard_registry \| column \| .*note|type shard_registry)/ ],
-	[ 'a constraint', "ALTER TABLE shard_registry ADD CHECK (owner <> '');\n", qr/^table shard_registry \| constraint \| / ],
-	[ 'what is dumped', "SELECT pg_catalog.pg_extension_config_dump('shard_registry', 'WHERE true');\n", qr/^extension \| dumps \| / ])
+	[ 'a column', "ALTER TABLE seqid.shard_registry ADD note text;\n", qr/^(table seqid.shard_registry \| column \| .*note|type seqid.shard_registry)/ ],
+	[ 'a constraint', "ALTER TABLE seqid.shard_registry ADD CHECK (owner <> '');\n", qr/^table seqid.shard_registry \| constraint \| / ],
+	[ 'what is dumped', "SELECT pg_catalog.pg_extension_config_dump('seqid.shard_registry', 'WHERE true');\n", qr/^extension \| dumps \| / ])
 {
 	my ($what, $forgotten, $line) = @$case;
 

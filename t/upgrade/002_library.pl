@@ -71,7 +71,7 @@ sub library_version
 {
 	my ($session) = @_;
 
-	return $session->full_outcome('SELECT library FROM seqid_version()');
+	return $session->full_outcome('SELECT library FROM seqid.version()');
 }
 
 my $old = new_session();
@@ -104,10 +104,10 @@ for my $statement (
 	'SELECT comb_uuid()',
 	'SELECT comb_uuids(3)',
 	'SELECT comb_uuid_witness(comb_uuid_at(now()))',
-	'CALL seqid_horizon()',
-	'SELECT * FROM seqid_horizon_holders',
-	'SELECT * FROM seqid_stat()',
-	'SELECT * FROM seqid_stat_shards')
+	'CALL seqid.horizon()',
+	'SELECT * FROM seqid.horizon_holders',
+	'SELECT * FROM seqid.stat_server, seqid.stat_database',
+	'SELECT * FROM seqid.stat_shards')
 {
 	is($new->full_outcome($statement), $replaced, "a new session is refused: $statement");
 }
@@ -127,7 +127,7 @@ for my $statement (
 {
 	is($new->full_outcome($statement), 't', "a new session may: $statement");
 }
-isnt(library_version($new), $old_version, 'seqid_version() tells that it has another library');
+isnt(library_version($new), $old_version, 'seqid.version() tells that it has another library');
 is(library_version($old), $old_version, 'which the old one has not');
 is($old->query($insert), 't|t|t', 'the old session goes on');
 
@@ -148,7 +148,7 @@ $_->close for $old, $new;
 $node->restart;
 $new = new_session();
 is($new->query($insert), 't|t|t', 'after a restart the new library draws, above all others');
-isnt(library_version($new), $old_version, 'and seqid_version() tells that it is it');
+isnt(library_version($new), $old_version, 'and seqid.version() tells that it is it');
 check_distinct('after a restart');
 
 # The other way round, and who has the library, but has not drawn yet.

@@ -13,7 +13,7 @@
  *	  ThreadSanitizer reports a data race.
  *
  * scripts/hard/threads.sh plants the faults that are looked for, which neither the
- * models nor the other tests find.  A litmus test finds them in a transcription.
+ * models nor the tests find.  A litmus test finds them in a transcription.
  */
 #include "postgres.h"
 
@@ -23,7 +23,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-
 #undef printf
 #undef fprintf
 

@@ -1,0 +1,55 @@
+--
+-- The schemas of the extension: functions for keys in one that the user names, the rest
+-- in the schema seqid
+--
+SELECT n.nspname AS schema, CASE d.classid WHEN 'pg_proc'::regclass THEN 'functions' ELSE 'relations' END AS what,
+       count(*) > 0 AS has
+  FROM pg_depend d
+  LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+  LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+  JOIN pg_namespace n ON n.oid = coalesce(p.pronamespace, c.relnamespace)
+ WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+   AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'seqid')
+ GROUP BY 1, 2 ORDER BY 1, 2;
+-- What tools do in the user's schema does not meet the extension.
+CREATE ROLE regress_seqid_reader;
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO regress_seqid_reader;
+REVOKE SELECT ON ALL TABLES IN SCHEMA public FROM regress_seqid_reader;
+DROP ROLE regress_seqid_reader;
+
+-- Schemas that are refused
+DROP EXTENSION seqid;
+SELECT error_of('CREATE EXTENSION seqid SCHEMA seqid');
+SELECT to_regnamespace('seqid') IS NULL AS nothing_is_left;
+CREATE SCHEMA seqid;
+SELECT error_of('CREATE EXTENSION seqid SCHEMA seqid');
+SELECT error_of('CREATE EXTENSION seqid');
+DROP SCHEMA seqid;
+
+-- Any other schema, whatever the search path
+CREATE SCHEMA "seqid Ids";
+CREATE EXTENSION seqid SCHEMA "seqid Ids";
+SET search_path = pg_catalog;
+CREATE TABLE public.elsewhere (
+	id bigint PRIMARY KEY DEFAULT "seqid Ids".snowflake_nextval(5),
+	comb uuid DEFAULT "seqid Ids".comb_uuid(),
+	block uuid DEFAULT "seqid Ids".uuid_time_nextval()
+);
+INSERT INTO public.elsewhere DEFAULT VALUES;
+SELECT ("seqid Ids".snowflake_parts(id)).shard, "seqid Ids".comb_uuid_is_valid(comb)
+  FROM public.elsewhere;
+SELECT count("seqid Ids".snowflake_currval()) AS currval;
+SELECT count(*) FROM "seqid Ids".snowflake_nextvals(5, 3);
+SELECT seqid.shard_claim('alpha', 8);
+-- It cannot be moved.
+ALTER EXTENSION seqid SET SCHEMA public;
+
+-- The state belongs to the server: in an extension that was dropped and created
+-- again, a shard goes on after its last id.
+SELECT "seqid Ids".snowflake_nextval(5) AS last \gset
+DROP TABLE public.elsewhere;
+DROP EXTENSION seqid;
+CREATE EXTENSION seqid SCHEMA public;
+RESET search_path;
+SELECT snowflake_nextval(5) > :last AS later;
+DROP SCHEMA "seqid Ids";

@@ -1,0 +1,138 @@
+# The clock steps while a call is under way, at each place where the call reads it.
+#
+# No call sleeps for the length of the step, and each returns a key or is refused.
+# The server runs with a library that freezes the clock of one session, steps it at
+# a reading that the test chooses, and adds up the naps that the session asks for.  SQL
+# can do none of this.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use SeqidSession;
+use SeqidShim;
+
+my $ns_per_ms = 1000 * 1000;
+my $step_ms = 20000;
+
+# The most that a statement sleeps: it waits for a few milliseconds, a few times.
+my $most_ms = 50;
+
+my $shim = SeqidShim->new;
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\nseqid.shards = '1'\n");
+$shim->start($node);
+$node->safe_psql('postgres', 'CREATE EXTENSION seqid');
+my $session = SeqidSession->new($node);
+$session->query("SET timezone = 'UTC'");
+
+# Each case begins with a clock that is an hour ahead of all keys so far.
+my $clock_ms = 1000 * time;
+
+# The last key of a millisecond, for witnesses; the layouts begin with 2023.
+my $epoch_ms = 1672531200000;
+my %seen_elsewhere = (
+	snowflake => sub { my ($ms) = @_; return ($ms - $epoch_ms << 22) + (1 << 12) + 4095 },
+	snowflake53 => sub { my ($ms) = @_; return ($ms - $epoch_ms << 12) + (1 << 7) + 127 },
+	comb_uuid => sub {
+		my ($ms) = @_;
+		return sprintf("'%08x-%04x-7fff-bfff-ffffffffffff'", $ms >> 16, $ms & 65535);
+	});
+
+# What uses up a millisecond, and what is called after it.
+my %full = (
+	snowflake => 'snowflake_nextblock(1, 4096)',
+	snowflake53 => 'snowflake53_nextblock(1, 128)',
+	comb_uuid => 'comb_uuid()');
+my $thrice = 'FROM generate_series(1, 3)';
+my @calls = (
+	[ snowflake => "SELECT snowflake_nextval(1) $thrice" ],
+	[ snowflake => "SELECT snowflake_nextblock(1, 4096) $thrice" ],
+	[ snowflake => 'SELECT snowflake_witness(%s); SELECT snowflake_nextval(1)' ],
+	[ snowflake53 => "SELECT snowflake53_nextval(1) $thrice" ],
+	[ snowflake53 => 'SELECT snowflake53_nextvals(1, 300)' ],
+	[ snowflake53 => 'SELECT snowflake53_witness(%s); SELECT snowflake53_nextval(1)' ],
+	[ comb_uuid => "SELECT comb_uuid() $thrice" ],
+	[ comb_uuid => 'SELECT comb_uuids(600)' ],
+	[ comb_uuid => 'SELECT comb_uuid_witness(%s); SELECT comb_uuid()' ],
+	[ horizon => 'CALL seqid.horizon()' ]);
+
+# How far the last key is ahead of the clock: behind it, in its millisecond, in the
+# queue, at its end and beyond it, and so far that it is almost refused.
+my @leads_ms = (-1, 0, 1, 3, 7, 8, 9, 20, 9980);
+
+my (%last, $steps);
+
+# Runs a statement whose k-th reading of the clock is a step; returns the readings.
+sub run
+{
+	my ($kind, $sql, $lead_ms, $k, $step) = @_;
+	my $what = "$sql, $lead_ms ms ahead, step of $step ms at reading $k";
+
+	# A full millisecond ahead of the clock, by a clock that was set back.
+	$clock_ms += 3600 * 1000;
+	$shim->set(frozen_ns => ($clock_ms + $lead_ms + 1) * $ns_per_ms - 1);
+	$shim->watch($session->{pid});
+	check_order($kind, "$what: ahead", $session->full_outcome("SELECT $full{$kind}")) if $full{$kind};
+
+	$shim->set(frozen_ns => $clock_ms * $ns_per_ms);
+	$shim->watch($session->{pid}, $k, $step * $ns_per_ms);
+	$sql = sprintf($sql, $seen_elsewhere{$kind}->($clock_ms + $lead_ms)) if $sql =~ /%s/;
+	check_order($kind, $what, $session->full_outcome($sql));
+
+	my $readings = $shim->get('readings');
+	my $napped_ms = $shim->get('napped_ns') / $ns_per_ms;
+	fail("$what: sleeps for $napped_ms ms") if $napped_ms > $most_ms;
+	fail("$what: does not happen") if $k > 0 && $shim->get('steps') != 1;
+	$steps += $shim->get('steps');
+	return $readings;
+}
+
+# Keys come in ascending order over all statements of a kind; so none comes twice.
+sub check_order
+{
+	my ($kind, $what, $outcome) = @_;
+
+	return if $outcome =~ /^(55000: clock is|22023: .* is from the future)/;
+	for my $key (split /\n/, $outcome)
+	{
+		my $ascends = !defined $last{$kind} ||
+		  ($kind =~ /snowflake/ ? $key > $last{$kind} : $key gt $last{$kind});
+
+		return fail("$what: $key does not follow $last{$kind}") unless $ascends;
+		$last{$kind} = $key;
+	}
+	fail("$what: returns nothing") if $outcome eq '';
+	return;
+}
+
+for my $limit ('10s', '1h')
+{
+	$session->query("SET seqid.max_clock_regression = '$limit'");
+	for my $call (@calls)
+	{
+		my ($kind, $sql) = @$call;
+
+		$steps = 0;
+		for my $lead_ms ($kind eq 'horizon' ? (0) : @leads_ms)
+		{
+			my $readings = run($kind, $sql, $lead_ms, 0, 0);
+
+			for my $step (-$step_ms, $step_ms)
+			{
+				run($kind, $sql, $lead_ms, $_, $step) for 1 .. $readings;
+			}
+		}
+		cmp_ok($steps, '>', 1, "limit of $limit: $sql: $steps steps");
+	}
+}
+
+$session->close;
+$node->stop;
+done_testing();
