@@ -49,15 +49,13 @@ done
 # Runs the suites of one version; its closing line goes to $work/results.
 test_version()
 {
-	local version=${1%/*} architecture= options=() suites=() suite directory log result name
+	local version=${1%/*} architecture= suites=() suite directory log result name
 	suite=$(suite_of "$version")
 	directory=$cache/$suite
 	log=$work/$version.log
 	if [ "$1" != "$version" ]; then
 		architecture=${1#*/}
-		suites=(regress isolation)
-		# Bitcode for JIT would take longer than both suites.
-		options=(MAKEFLAGS=with_llvm=no)
+		suites=(--quick regress isolation)
 		directory+=-$architecture
 		need_emulation "$architecture"
 	fi
@@ -76,8 +74,7 @@ test_version()
 		return
 	fi
 	say "testing PostgreSQL $1"
-	in_chroot "$directory" PG_MAJOR="$version" "${options[@]}" \
-		/usr/src/seqid/scripts/test.sh "${suites[@]}" \
+	in_chroot "$directory" PG_MAJOR="$version" /usr/src/seqid/scripts/test.sh "${suites[@]}" \
 		>"$log" 2>&1 </dev/null && status=0 || status=$?
 
 	name=$(in_chroot "$directory" "/usr/lib/postgresql/$version/bin/postgres" --version 2>/dev/null |
