@@ -5,17 +5,34 @@
 
 cache=${SEQID_CACHE:-/var/cache/seqid-matrix}
 
-# make_chroot SUITE DIRECTORY: only a complete chroot gets the directory's name.  The
-# suite experimental is sid with experimental as a second source.
+# need_emulation ARCHITECTURE: makes this machine run the programs of Debian's
+# ARCHITECTURE, which is its own or arm64.  The kernel keeps the emulator open, so a
+# chroot needs no copy of it.
+need_emulation()
+{
+	local formats=/proc/sys/fs/binfmt_misc
+
+	[ "$1" != "$(dpkg --print-architecture)" ] || return 0
+	need_packages qemu-user-static binfmt-support
+	[ -e $formats/register ] || as_root mount -t binfmt_misc binfmt_misc $formats ||
+		die "the kernel cannot emulate $1: no binfmt_misc"
+	[ -e $formats/qemu-aarch64 ] || as_root update-binfmts --enable qemu-aarch64 ||
+		die "the kernel cannot emulate $1: no qemu-aarch64 in $formats"
+}
+
+# make_chroot SUITE DIRECTORY [ARCHITECTURE]: only a complete chroot gets the directory's
+# name.  The suite experimental is sid with experimental as a second source.  An
+# ARCHITECTURE that is not the machine's needs need_emulation first.
 make_chroot()
 {
-	local suite=$1 directory=$2 base=${1/experimental/sid}
+	local suite=$1 directory=$2 architecture=${3:-} base=${1/experimental/sid}
 
 	[ ! -d "$directory" ] || return 0
-	say "making a chroot of Debian $suite"
+	say "making a chroot of Debian $suite${architecture:+, $architecture}"
 	as_root rm -rf "$directory.new" || return 1
 	as_root mkdir -p "$cache" || return 1
-	if ! as_root debootstrap --variant=minbase "$base" "$directory.new" \
+	if ! as_root debootstrap --variant=minbase ${architecture:+--arch="$architecture"} \
+		"$base" "$directory.new" \
 		${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$work/debootstrap.log" 2>&1 </dev/null; then
 		tail -n 20 "$work/debootstrap.log" >&2
 		return 1

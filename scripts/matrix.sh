@@ -13,7 +13,8 @@ set -euo pipefail
 
 usage="usage: scripts/matrix.sh [--run COMMAND] [VERSION...]
 
-  VERSION  15, 17, 18 or 19; all by default
+  VERSION  15, 17, 18 or 19; all by default.  15/arm64 is the regression and isolation
+           tests on arm64, which qemu emulates on other machines
   --run    another command than scripts/test.sh, from the top of the sources, as in
            scripts/matrix.sh --run 'bench/run.sh percall' 18"
 
@@ -32,7 +33,7 @@ versions=("$@")
 
 suite_of()
 {
-	case $1 in
+	case ${1%/arm64} in
 		15) echo bookworm ;;
 		17) echo trixie ;;
 		18) echo sid ;;
@@ -48,12 +49,18 @@ done
 # Runs the suites of one version; its closing line goes to $work/results.
 test_version()
 {
-	local version=$1 suite directory log result name
+	local version=${1%/*} architecture= suites=() suite directory log result name
 	suite=$(suite_of "$version")
 	directory=$cache/$suite
 	log=$work/$version.log
+	if [ "$1" != "$version" ]; then
+		architecture=${1#*/}
+		suites=(--quick regress isolation)
+		directory+=-$architecture
+		need_emulation "$architecture"
+	fi
 
-	if ! make_chroot "$suite" "$directory"; then
+	if ! make_chroot "$suite" "$directory" "$architecture"; then
 		echo "PostgreSQL $version: 0 passed, 1 failed (Debian $suite could not be fetched)" >>"$work/results"
 		return 1
 	fi
@@ -66,14 +73,14 @@ test_version()
 		in_chroot "$directory" PG_MAJOR="$version" sh -c "cd /usr/src/seqid && $run" </dev/null
 		return
 	fi
-	say "testing PostgreSQL $version"
-	in_chroot "$directory" PG_MAJOR="$version" /usr/src/seqid/scripts/test.sh \
+	say "testing PostgreSQL $1"
+	in_chroot "$directory" PG_MAJOR="$version" /usr/src/seqid/scripts/test.sh "${suites[@]}" \
 		>"$log" 2>&1 </dev/null && status=0 || status=$?
 
 	name=$(in_chroot "$directory" "/usr/lib/postgresql/$version/bin/postgres" --version 2>/dev/null |
 		sed -n 's/^postgres (PostgreSQL) \([0-9a-z.]*\).*/\1/p') || true
 	result=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1) || true
-	echo "PostgreSQL ${name:-$version}: ${result:-0 passed, 1 failed (the tests did not run)}" >>"$work/results"
+	echo "PostgreSQL ${name:-$version}${architecture:+ on $architecture}: ${result:-0 passed, 1 failed (the tests did not run)}" >>"$work/results"
 	[ $status = 0 ] || { cat "$log"; return 1; }
 }
 

@@ -10,8 +10,9 @@
 # the servers that our suites make for themselves would not find it.)
 set -euo pipefail
 
-usage='usage: scripts/test.sh [SUITE...]
+usage='usage: scripts/test.sh [--quick] [SUITE...]
 
+  --quick  builds with gcc only, and without bitcode: for an emulated processor
   SUITE  regress, isolation, tap, upgrade or stops; all by default.  upgrade replaces
          the library and the script under running sessions; stops is of a library
          that tests can hold up between two accesses to shared memory, see
@@ -20,6 +21,12 @@ usage='usage: scripts/test.sh [SUITE...]
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 
+compilers=(clang gcc)
+if [ "${1:-}" = --quick ]; then
+	compilers=(gcc)
+	export MAKEFLAGS=with_llvm=no
+	shift
+fi
 suites=("$@")
 [ ${#suites[@]} -gt 0 ] || suites=(regress isolation tap upgrade stops)
 for suite in "${suites[@]}"; do
@@ -60,9 +67,12 @@ count_results()
 gcc_warnings="-Wall -Wextra -Werror -Wno-unused-parameter"
 clang_warnings="$gcc_warnings -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes"
 
+# build COMPILER WARNINGS
 build()
 {
 	local compiler=$1 warnings=$2
+
+	[[ " ${compilers[*]} " == *" $compiler "* ]] || return 0
 
 	say "building with $compiler for PostgreSQL $PG_MAJOR"
 	if as_user make -s -C "$work/source" PG_CONFIG="$pg_config" clean &&

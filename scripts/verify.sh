@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
-# verify.sh [MODEL]: checks the models in verify/ with spin, or one of them.
+# verify.sh [MODEL]: checks the models in verify/ with spin, or one of them, and those
+# of memory on arm64, verify/litmus/, with herd7.
 #
 # The models of what seqid does must have no fault in any of their states, and in
 # each of the broken ones spin must find the assertion that fails, or the cycle in
-# which nothing advances: otherwise the check could not. Ends with a line
-# 'N passed, N failed'.
+# which nothing advances: otherwise the check could not. Of a litmus test herd7 must say
+# that its outcome never occurs, and that it does without any one of its barriers.
+# MODEL is seqid, servers, horizon or litmus. Ends with a line 'N passed, N failed'.
+#
+# herd7 is in Debian's sid only, and runs in a chroot of that; see scripts/chroot.sh.
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
+. "$top/scripts/chroot.sh"
 
 make_work_directory
 trap 'rm -rf "$work"' EXIT
@@ -64,6 +69,75 @@ check()
 	fi
 }
 
+# litmus NAME INSTRUCTION: adds verify/litmus/NAME.litmus, whose outcome never occurs,
+# and a copy for each place where INSTRUCTION, a regular expression, is replaced by one
+# that orders nothing, so that the outcome occurs.
+litmus()
+{
+	local file=$top/verify/litmus/$1.litmus
+
+	cp "$file" "$work/litmus/"
+	echo "$1 Never" >>"$work/litmus.expected"
+	perl -0e '
+		my ($directory, $name, $instruction, $file) = @ARGV;
+		my %weaker = (LDAXR => "LDXR", STLXR => "STXR", STLR => "STR");
+		open my $in, "<", $file or die "$file: $!";
+		my $test = <$in>;
+		for (my $place = 1;; $place++)
+		{
+			my ($found, $what, $n) = ($test, undef, 0);
+			$found =~ s/ \K($instruction)(?= )/++$n == $place ? $weaker{$what = $1} \/\/ "NOP" : $1/ge;
+			last if !$what && $place > 1;
+			die "no $instruction in $file" unless $what;
+			$found =~ s/^AArch64 \w+/$&-$place/ or die "$file has no name";
+			open my $out, ">", "$directory/$name-$place.litmus" or die $!;
+			print $out $found;
+			print "$name-$place Sometimes without $what\n";
+		}' "$work/litmus" "$1" "$2" "$file" >>"$work/litmus.expected"
+}
+
+check_litmus()
+{
+	local directory=$cache/sid name expected without found
+	[ -z "$only" ] || [ "$only" = litmus ] || return 0
+
+	if "$top/verify/litmus/sources.pl"; then
+		say "litmus: the tests are as the sources"
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+	fi
+
+	mkdir "$work/litmus"
+	for name in slot entry clock ended; do
+		litmus $name 'DMB \w+'
+	done
+	litmus floor 'LDAXR|STLR'
+	litmus leave STLXR
+
+	need_packages debootstrap util-linux
+	make_chroot sid "$directory" || die "Debian sid could not be fetched"
+	in_chroot "$directory" sh -c 'command -v herd7 || { apt-get update -qq &&
+		apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=900 herdtools7; }' \
+		>"$work/apt.log" 2>&1 </dev/null ||
+		{ cat "$work/apt.log" >&2; die "herd7 could not be installed"; }
+	as_root rm -rf "$directory/usr/src/litmus"
+	as_root cp -r "$work/litmus" "$directory/usr/src/litmus"
+	in_chroot "$directory" sh -c 'herd7 /usr/src/litmus/*.litmus' >"$work/herd.log" 2>&1 </dev/null || true
+
+	while read -r name expected without; do
+		found=$(awk -v name="$name" '$1 == "Observation" && $2 == name { print $3 }' "$work/herd.log")
+		if [ "$found" = "$expected" ]; then
+			say "litmus, $name${without:+, $without}: as expected, $found"
+			passed=$((passed + 1))
+		else
+			say "litmus, $name${without:+, $without}: ${found:-no verdict}, not $expected"
+			failed=$((failed + 1))
+		fi
+	done <"$work/litmus.expected"
+	[ $failed = 0 ] || cat "$work/herd.log" >&2
+}
+
 # All at once are more states than a machine of CI has memory for: the largest of
 # these takes 3.5 GB, and on two cores two minutes.
 check none seqid "two crashes, clock 0 to 3" CRASHES=2 CLOCK_MAX=3
@@ -103,6 +177,8 @@ check unseen horizon READ_WITH_OLD_SNAPSHOT READ_WITH_OLD_SNAPSHOT
 check before horizon SLOT_WITHOUT_FLOOR SLOT_WITHOUT_FLOOR CRASHES=1
 check before horizon "STRICT without SETTLED" STRICT PREPARES=1 CRASHES=1
 check "acceptance cycle" horizon TOLD_IN_SLOT TOLD_IN_SLOT PROGRESS
+
+check_litmus
 
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -1,231 +1,155 @@
 /*
  * memory.c
- *	  What a thread finds in memory that it shares with others: PostgreSQL's atomics, as
- *	  C says that they may behave, seen by ThreadSanitizer.
+ *	  What a thread finds in shared memory: PostgreSQL's atomics as weak as C allows
+ *	  them to be, seen by ThreadSanitizer.
  *
- * Loads.  A processor may execute a load before what comes earlier in the program, if no
- * barrier stands between.  So before an access a thread may, by chance, look at words that
- * it has looked at before, and a load that follows finds what was there then: unless
- * there was a barrier since, or the thread has seen or made a later value.  A
- * compare-and-exchange is no barrier here: PostgreSQL says that it is one, but what
- * compilers make of it for ARM lets a later load overtake the store.
+ * Loads.  A processor can execute a load before earlier accesses, if no barrier stands
+ * between.  So a thread looks, by chance, at words that it has loaded before, and a
+ * later load returns what was there then, unless there was a barrier or the thread has
+ * stored a later value.  A compare-and-exchange is no barrier: on arm64 a later load
+ * can overtake its store.
  *
- * Barriers.  ThreadSanitizer knows what orders accesses through one and the same word, but
- * nothing of barriers.  It is told: a read barrier makes the loads before it
- * acquire, and a write barrier the store that follows it release.  (C says: all the stores
- * that follow.  Of these only the next is made so, otherwise one barrier would hide that
- * all others are missing.)
+ * Barriers.  ThreadSanitizer does not know them.  So a read barrier makes the loads
+ * before it acquire, and a write barrier makes the next store release.  (C says all
+ * stores that follow.  With that, one barrier would hide that others are missing.)
  *
- * Not seen: stores that overtake each other or a load that follows; loads that go back behind
- * those that they depend on; different threads that see two stores in different orders.
+ * Not seen: stores that overtake each other or a later load; see verify/litmus/.
  */
-#include "machine.h"
+#include "threads.h"
 
-#include <stddef.h>
-
-#define RECENT		64			/* words that loads may be early of */
-#define UNACQUIRED	64			/* loads since the last read barrier */
+#define WORDS		64
+#define WORD4(word)	((volatile uint32 *) (word))
+#define WORD8(word)	((volatile uint64 *) (word))
 
 typedef struct RecentWord
 {
 	const volatile void *word;
 	int			bytes;
-	bool		early;			/* has a value from before ... */
-	uint64_t	value;			/* ... which is this */
+	bool		unacquired;		/* loaded since the last read barrier */
+	bool		early;			/* loaded early, with this value */
+	uint64	value;
 } RecentWord;
 
-static __thread RecentWord recent[RECENT];
-static __thread int next_recent;
-static __thread const volatile void *unacquired[UNACQUIRED];
-static __thread unsigned int loads;
+static __thread RecentWord recent[WORDS];
+static __thread unsigned int next_recent;
 static __thread bool store_releases;
 
 extern void __tsan_acquire(void *address);
+extern void __tsan_release(void *address);
 
-/* ------------------------------------------------------------------------
- * Early loads
- * ------------------------------------------------------------------------
- */
-
-static uint64_t
+static uint64
 load_now(const volatile void *word, int bytes)
 {
-	return bytes == 4 ?
-		__atomic_load_n((const volatile uint32_t *) word, __ATOMIC_RELAXED) :
-		__atomic_load_n((const volatile uint64_t *) word, __ATOMIC_RELAXED);
+	return bytes == 4 ? __atomic_load_n(WORD4(word), __ATOMIC_RELAXED) :
+		__atomic_load_n(WORD8(word), __ATOMIC_RELAXED);
 }
 
+/* Some of the words, each with a chance of one in so many. */
 static void
-load_early(RecentWord *one)
+load_early(uint32 one_of)
 {
-	if (one->word != NULL && !one->early)
-	{
-		one->value = load_now(one->word, one->bytes);
-		one->early = true;
-	}
+	for (RecentWord *one = recent; one < recent + WORDS; one++)
+		if (one->word != NULL && !one->early && machine_random(one_of) == 0)
+		{
+			one->value = load_now(one->word, one->bytes);
+			one->early = true;
+		}
 }
 
-static void
-forget_early_loads(void)
+void
+machine_forget_early_loads(void)
 {
-	for (int i = 0; i < RECENT; i++)
+	for (int i = 0; i < WORDS; i++)
 		recent[i].early = false;
 }
 
+/* The entry of the word, with its early value; a new one if it has none. */
 static RecentWord *
-find_recent(const volatile void *word)
-{
-	for (int i = 0; i < RECENT; i++)
-		if (recent[i].word == word)
-			return &recent[i];
-	return NULL;
-}
-
-/* The thread has seen or made a value that is later than an early one. */
-static void
-forget_early_load(const volatile void *word)
-{
-	RecentWord *one = find_recent(word);
-
-	if (one != NULL)
-		one->early = false;
-}
-
-/* Before a load or a store: some one. */
-static void
-step_before_access(void)
-{
-	if (machine_random(8) == 0)
-		load_early(&recent[machine_random(RECENT)]);
-	machine_step();
-}
-
-/*
- * Before a word is changed: its load is one that others may not overtake, its store is
- * not.
- */
-static void
-step_before_change(void)
-{
-	machine_step();
-	forget_early_loads();
-	if (machine_random(2) == 0)
-		for (int i = 0; i < RECENT; i++)
-			if (machine_random(2) == 0)
-				load_early(&recent[i]);
-	machine_linger();
-}
-
-static uint64_t
-load(const volatile void *word, int bytes)
+find_recent(const volatile void *word, int bytes)
 {
 	RecentWord *one;
 
-	step_before_access();
-	unacquired[loads++ % UNACQUIRED] = word;
+	for (one = recent; one < recent + WORDS; one++)
+		if (one->word == word)
+			return one;
+	one = &recent[next_recent++ % WORDS];
+	*one = (RecentWord) {.word = word,.bytes = bytes};
+	return one;
+}
 
-	one = find_recent(word);
-	if (one != NULL && one->early && machine_random(4) != 0)
+/* Later loads do not overtake the load of a compare-and-exchange, but its store. */
+static void
+step_before_change(const volatile void *word, int bytes)
+{
+	machine_step();
+	machine_forget_early_loads();
+	if (machine_random(2) == 0)
+		load_early(2);
+	machine_step();
+	find_recent(word, bytes)->early = false;
+}
+
+uint64
+machine_load(const volatile void *word, int bytes)
+{
+	RecentWord *one;
+
+	load_early(8 * WORDS);
+	machine_step();
+
+	one = find_recent(word, bytes);
+	if (one->early && machine_random(4) != 0)
 		return one->value;
-	if (one == NULL)
-	{
-		one = &recent[next_recent++ % RECENT];
-		one->word = word;
-		one->bytes = bytes;
-	}
 	one->early = false;
+	one->unacquired = true;
 	return load_now(word, bytes);
 }
 
-/* ------------------------------------------------------------------------
- * Accesses
- * ------------------------------------------------------------------------
- */
-
-uint64_t
-machine_load64(const volatile uint64_t *word)
-{
-	return load(word, 8);
-}
-
-uint32_t
-machine_load32(const volatile uint32_t *word)
-{
-	return (uint32_t) load(word, 4);
-}
-
-/* The order of a store has to be a constant, or it is taken for the strongest. */
-#define STORE(word, new_value) \
-	do { \
-		step_before_access(); \
-		forget_early_load(word); \
-		if (store_releases) \
-			__atomic_store_n(word, new_value, __ATOMIC_RELEASE); \
-		else \
-			__atomic_store_n(word, new_value, __ATOMIC_RELAXED); \
-		store_releases = false; \
-	} while (0)
-
 void
-machine_store64(volatile uint64_t *word, uint64_t value)
+machine_store(volatile void *word, int bytes, uint64 value)
 {
-	STORE(word, value);
-}
+	load_early(8 * WORDS);
+	machine_step();
+	find_recent(word, bytes)->early = false;
 
-void
-machine_store32(volatile uint32_t *word, uint32_t value)
-{
-	STORE(word, value);
+	if (store_releases)
+		__tsan_release((void *) word);
+	store_releases = false;
+	if (bytes == 4)
+		__atomic_store_n(WORD4(word), (uint32) value, __ATOMIC_RELAXED);
+	else
+		__atomic_store_n(WORD8(word), value, __ATOMIC_RELAXED);
 }
 
 bool
-machine_exchange64(volatile uint64_t *word, uint64_t *expected, uint64_t value)
+machine_exchange(volatile uint64 *word, uint64 *expected, uint64 value)
 {
-	step_before_change();
-	forget_early_load(word);
+	step_before_change(word, 8);
 	return __atomic_compare_exchange_n(word, expected, value, false,
 									   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-uint64_t
-machine_add64(volatile uint64_t *word, int64_t number)
+uint32
+machine_add(volatile uint32 *word, int32 number)
 {
-	step_before_change();
-	forget_early_load(word);
-	return __atomic_fetch_add(word, (uint64_t) number, __ATOMIC_SEQ_CST);
+	step_before_change(word, 4);
+	return __atomic_fetch_add(word, (uint32) number, __ATOMIC_SEQ_CST);
 }
-
-/* ------------------------------------------------------------------------
- * Barriers
- * ------------------------------------------------------------------------
- */
 
 void
 machine_read_barrier(void)
 {
-	unsigned int count = loads < UNACQUIRED ? loads : UNACQUIRED;
-
-	for (unsigned int i = 0; i < count; i++)
-		__tsan_acquire((void *) unacquired[i]);
-	loads = 0;
-	forget_early_loads();
+	for (RecentWord *one = recent; one < recent + WORDS; one++)
+	{
+		if (one->unacquired)
+			__tsan_acquire((void *) one->word);
+		one->unacquired = false;
+	}
+	machine_forget_early_loads();
 }
 
 void
 machine_write_barrier(void)
 {
 	store_releases = true;
-}
-
-void
-machine_barrier(void)
-{
-	machine_read_barrier();
-	machine_write_barrier();
-}
-
-void
-machine_lock_taken(void)
-{
-	forget_early_loads();
 }

@@ -1,17 +1,16 @@
 /*
  * compat.h
- *	  seqid's own, but for the local id of another process's transaction: a plain word of
- *	  the server's, which seqid reads without a lock, as the server does.  C calls that a
- *	  data race.  Here it is a load as of an atomic, early if chance will have it, so that
- *	  there is nothing to be found but what it leads to.
+ *	  seqid's own, except for the lxid of another process: a plain word of the server,
+ *	  which seqid reads without a lock, as the server does.  C calls that a data race.
+ *	  Here it is a word like an atomic.
  */
 #ifndef THREADS_COMPAT_H
 #define THREADS_COMPAT_H
 
 #include_next "server/compat.h"
 
-#include "machine.h"
 #include "storage/proc.h"
+#include "threads.h"
 
 static inline volatile uint32 *
 lxid_of(PGPROC *proc)
@@ -20,6 +19,6 @@ lxid_of(PGPROC *proc)
 }
 
 #undef compat_lxid
-#define compat_lxid(proc)	machine_load32(lxid_of(proc))
+#define compat_lxid(proc)	((uint32) machine_load(lxid_of(proc), 4))
 
 #endif							/* THREADS_COMPAT_H */
