@@ -217,7 +217,7 @@ has_slots(DynamicState * state)
 {
 	for (int i = 0; i < (int) ProcGlobal->allProcCount; i++)
 	{
-		const PGPROC *proc = &ProcGlobal->allProcs[i];
+		PGPROC	   *proc = &ProcGlobal->allProcs[i];
 
 		if (proc->databaseId == MyDatabaseId &&
 			seqid_slot_names(pg_atomic_read_u64(seqid_slot(state, i)), compat_lxid(proc)))
