@@ -2,7 +2,7 @@
 SELECT last_id AS last FROM outbox_reader WHERE name = 'by hand' \gset
 CALL seqid.horizon() \gset
 SELECT id, topic FROM outbox
- WHERE id > :last AND id < snowflake_first(:'horizon') ORDER BY id;
+ WHERE id > :last AND id < :snowflake ORDER BY id;
 UPDATE outbox_reader
-   SET last_id = coalesce((SELECT max(id) FROM outbox WHERE id < snowflake_first(:'horizon')), last_id)
+   SET last_id = coalesce((SELECT max(id) FROM outbox WHERE id < :snowflake), last_id)
  WHERE name = 'by hand';
