@@ -21,7 +21,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/clients/languages.sh"
 
 all=(psql/psql psql/outbox c/libpq
-	node/pg node/drizzle node/prisma node/sequelize node/typeorm node/knex node/snowflake53
+	node/pg node/drizzle node/prisma node/sequelize node/typeorm node/mikro_orm node/knex node/snowflake53
 	python/psycopg2 python/asyncpg python/sqlalchemy python/django
 	ruby/activerecord java/pgjdbc java/hibernate go/pq go/pgx rust/tokio_postgres)
 cache=${SEQID_CACHE:-/var/cache/seqid-clients}
@@ -61,13 +61,13 @@ report()
 }
 
 # The programs reach the server as most do, by TCP and with a password, and have a
-# database of their own: an ordinary user's.
+# database of their own: an ordinary user's, who can create one for tests.
 start_for_clients()
 {
 	start_server 32MB
-	sql -c "CREATE ROLE regress_client LOGIN PASSWORD 'client'" \
+	sql -c "CREATE ROLE regress_client LOGIN CREATEDB PASSWORD 'client'" \
 		-c "ALTER SYSTEM SET listen_addresses = '127.0.0.1'" -c "ALTER SYSTEM SET port = $port"
-	printf '%s\n' 'local all all trust' 'host shop regress_client 127.0.0.1/32 scram-sha-256' |
+	printf '%s\n' 'local all all trust' 'host shop,shop_test regress_client 127.0.0.1/32 scram-sha-256' |
 		as_user tee "$work/data/pg_hba.conf" >/dev/null
 	stop_server
 	export PGPORT=$port

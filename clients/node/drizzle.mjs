@@ -1,22 +1,27 @@
-// drizzle.mjs: Drizzle. mode: 'bigint', never 'number'.
+// drizzle.mjs: Drizzle, and drizzle-kit. mode: 'bigint', never 'number'.
+import { execFileSync } from 'node:child_process';
 import { check, same, end, OLD, MARCH_1, MARCH_2 } from './check.mjs';
 import { firstId } from './snowflake.mjs';
 
 import { drizzle } from 'drizzle-orm/node-postgres';
-import { and, asc, eq, gt, gte, lt, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, gte, lt } from 'drizzle-orm';
 import { bigint, pgTable, text } from 'drizzle-orm/pg-core';
 import pg from 'pg';
+import { orders } from './drizzle_schema.mjs';
 
 const pool = new pg.Pool();                 // PGHOST, PGDATABASE and so on say where
 const db = drizzle(pool);
 
-const orders = pgTable('orders', {
-  id: bigint('id', { mode: 'bigint' }).primaryKey().default(sql`snowflake_nextval(5)`),
-  item: text('item').notNull(),
-});
-// what drizzle-kit makes of it
-await db.execute(sql`CREATE TABLE "orders" (
-  "id" bigint PRIMARY KEY DEFAULT snowflake_nextval(5) NOT NULL, "item" text NOT NULL)`);
+function push() {
+  const { PGHOST, PGPORT, PGDATABASE, PGUSER, PGPASSWORD } = process.env;
+  return String(execFileSync('node_modules/.bin/drizzle-kit', ['push', '--force', '--verbose', '--dialect=postgresql',
+    '--schema=drizzle_schema.mjs', `--url=postgresql://${PGUSER}:${PGPASSWORD}@${PGHOST}:${PGPORT}/${PGDATABASE}`]));
+}
+
+const pushed = push();
+same('drizzle-kit makes the table only', pushed.match(/(CREATE|ALTER|DROP) .*/g)?.join(), 'CREATE TABLE "orders" (');
+const again = push();
+check('a second push finds nothing to do', again.includes('No changes detected'), again);
 
 const [order] = await db.insert(orders).values({ item: 'apples' }).returning();
 const many = await db.insert(orders)

@@ -40,6 +40,12 @@ same('through JSON whole', JSON.parse(JSON.stringify(range[0])).id, OLD);
 const again = await db.driver.createSchemaBuilder().log();
 same('a second synchronize finds nothing to do', again.upQueries.map((q) => q.query).join('; '), '');
 
+await db.dropDatabase();                    // all tables and views of the schema
+await db.synchronize();
+same('dropDatabase and synchronize leave an empty table', await orders.count(), 0);
+await orders.insert({ id: OLD, item: 'an old one' });
+check('and its ids are generated', (await orders.save({ item: 'apples' })).id > OLD);
+
 // done wrong
 same('asked with a number, the row is not found', await orders.findOneBy({ id: Number(OLD) }), null);
 const Rounded = new EntitySchema({

@@ -3,17 +3,20 @@ another default."""
 from check import MARCH_1, MARCH_2, OLD, check, end, fails, same
 from snowflake import first_id
 
+import io
 import json
 import os
+import re
 
 import django
 from django.conf import settings
+from django.core.management import call_command
 from django.core.management.color import no_style
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import IntegrityError, connection, models, transaction
 
 settings.configure(
-    INSTALLED_APPS=[],
+    INSTALLED_APPS=["django.contrib.contenttypes"],
     USE_TZ=True,
     DATABASES={"default": {
         "ENGINE": "django.db.backends.postgresql", "NAME": os.environ["PGDATABASE"],
@@ -83,6 +86,14 @@ with connection.cursor() as cursor:
         same("resetting a sequence that is not there does no harm", cursor.fetchone(), (None,))
 after = Order.objects.create(item="after that")
 check("ids go on from the time", after.pk > order.pk, (after.pk, order.pk))
+
+# the schema's tools
+call_command("migrate", verbosity=0)
+models_py = io.StringIO()
+call_command("inspectdb", include_views=True, include_partitions=True, stdout=models_py)
+same("inspectdb writes models of the project's tables only",
+     re.findall("db_table = '(.*)'", models_py.getvalue()),
+     ["django_content_type", "django_migrations", "shop_line", "shop_order"])
 
 # JSON
 same("Python's JSON keeps all digits", json.loads(json.dumps({"id": OLD}, cls=DjangoJSONEncoder)), {"id": OLD})

@@ -1,6 +1,9 @@
-"""SQLAlchemy: BigInteger, and a server_default that it reads back with RETURNING."""
+"""SQLAlchemy: BigInteger, and a server_default that it reads back with RETURNING; Alembic."""
 from check import MARCH_1, MARCH_2, OLD, check, end, fails, same
 from snowflake import first_id
+
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 
 from sqlalchemy import BigInteger, Column, Integer, Text, create_engine, select, text
 from sqlalchemy.exc import DataError
@@ -48,10 +51,27 @@ with engine.connect() as connection:
         " WHERE table_name = 'orders' AND column_name = 'id'"))
     same("the default is the server's", default, "snowflake_nextval(5)")
     same("and there is no sequence",
-         connection.scalar(text("SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relname <> 'seqid.clock_mark'")), 0)
+         connection.scalar(text("SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace")), 0)
+
+
+# Alembic: what alembic revision --autogenerate writes into a migration
+def autogenerate(**options):
+    with engine.connect() as connection:
+        return compare_metadata(MigrationContext.configure(connection, opts=options), Base.metadata)
+
+
+def include_name(name, type_, parent_names):
+    return type_ != "schema" or name != "seqid"
+
+
+same("Alembic finds nothing to do", autogenerate(compare_type=True, compare_server_default=True), [])
+same("nor in all schemas but seqid", autogenerate(include_schemas=True, include_name=include_name), [])
 
 
 # done wrong
+check("in all schemas it would drop seqid's tables", "shard_registry" in str(autogenerate(include_schemas=True)))
+
+
 class Narrow(Base):
     __tablename__ = "narrow"
     id = Column(Integer, primary_key=True, server_default=text("snowflake_nextval(5)"))

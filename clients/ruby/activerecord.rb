@@ -1,4 +1,4 @@
-# activerecord.rb: ActiveRecord, with fixtures.
+# activerecord.rb: ActiveRecord, with fixtures and schema.rb.
 require "json"
 require "stringio"
 require "tmpdir"
@@ -13,6 +13,11 @@ ActiveRecord::Base.establish_connection(
   database: ENV["PGDATABASE"], username: ENV["PGUSER"], password: ENV["PGPASSWORD"]
 )
 ActiveRecord::Migration.verbose = false
+
+# 7.1 to 8.0 write create_schema into schema.rb for every schema.
+ActiveSupport.on_load(:active_record_postgresqladapter) do
+  prepend(Module.new { def schema_names = super - ["seqid"] })
+end
 
 class CreateOrders < ActiveRecord::Migration[6.1]
   def change
@@ -84,6 +89,19 @@ ActiveRecord::SchemaDumper.dump(connection, dumped)
 check("schema.rb has the extension", dumped.string.include?(%(enable_extension "seqid")), dumped.string)
 check("and the default", dumped.string.include?(
   %(create_table "orders", id: :bigint, default: -> { "snowflake_nextblock(5, 1)" })), dumped.string)
+same("and nothing else", dumped.string.scan(/^ *(\w+) "(\w+)"/),
+     [%w[enable_extension plpgsql], %w[enable_extension seqid], %w[create_table orders]])
+
+# rails db:test:prepare, and db:schema:load
+connection.recreate_database("shop_test")
+ActiveRecord::Base.establish_connection(connection.pool.db_config.configuration_hash.merge(database: "shop_test"))
+2.times { eval(dumped.string) }             # the second time over what is there
+loaded = StringIO.new
+ActiveRecord::SchemaDumper.dump(ActiveRecord::Base.connection, loaded)
+same("it loads, and is the same again", loaded.string, dumped.string)
+same("a row of the new database has a key", Order.create!(item: "apples").item, "apples")
+ActiveRecord::Base.establish_connection(connection.pool.db_config.configuration_hash)
+connection = ActiveRecord::Base.connection
 
 # The shard of the server, see seqid.shards, through a function.
 class CreateInvoices < ActiveRecord::Migration[6.1]

@@ -91,7 +91,7 @@ node_run()
 
 python_packages()
 {
-	echo python3-psycopg2 python3-asyncpg python3-sqlalchemy python3-django
+	echo python3-psycopg2 python3-asyncpg python3-sqlalchemy python3-alembic python3-django
 }
 
 python_prepare()

@@ -1,0 +1,8 @@
+// drizzle_schema.mjs: the table, for drizzle.mjs and for drizzle-kit.
+import { sql } from 'drizzle-orm';
+import { bigint, pgTable, text } from 'drizzle-orm/pg-core';
+
+export const orders = pgTable('orders', {
+  id: bigint('id', { mode: 'bigint' }).primaryKey().default(sql`snowflake_nextval(5)`),
+  item: text('item').notNull(),
+});
