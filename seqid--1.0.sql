@@ -21,7 +21,20 @@ BEGIN
 			MESSAGE = 'extension "seqid" cannot be created in schema "seqid"',
 			DETAIL = 'It creates this schema for its administration.',
 			HINT = 'Run CREATE EXTENSION seqid, or name another schema.';
-	ELSIF to_regnamespace('seqid') IS NOT NULL THEN
+	END IF;
+
+	-- Tools that load a dump of schemas create the schema before the extension.  Only the
+	-- role's own empty schema is replaced: the owner of another one could create
+	-- objects there.
+	BEGIN
+		IF pg_has_role(to_regrole('@extowner@'),
+					   (SELECT nspowner FROM pg_namespace WHERE nspname = 'seqid'), 'USAGE') THEN
+			DROP SCHEMA seqid;
+		END IF;
+	EXCEPTION
+		WHEN dependent_objects_still_exist THEN NULL;
+	END;
+	IF to_regnamespace('seqid') IS NOT NULL THEN
 		RAISE duplicate_schema USING
 			MESSAGE = 'schema "seqid" already exists',
 			DETAIL = 'The extension creates this schema for its administration.',

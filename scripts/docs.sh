@@ -66,7 +66,7 @@ run_page()
 list_objects()
 {
 	sql -At -d shop -c "CREATE EXTENSION IF NOT EXISTS seqid" -c "LOAD 'seqid'" -c "
-		SELECT format('%s(%s)', proname, regexp_replace(replace(replace(replace(
+		SELECT format('%s%s(%s)', CASE WHEN pronamespace = 'seqid'::regnamespace THEN 'seqid.' END, proname, regexp_replace(replace(replace(replace(
 		           regexp_replace(pg_get_function_arguments(p.oid), '(, )?\\mOUT .*', ''),
 		           'timestamp with time zone', 'timestamptz'), 'integer', 'int'), 'IN ', ''), '::\\w+', '', 'g'))
 		  FROM pg_proc p

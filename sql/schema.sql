@@ -22,9 +22,26 @@ DROP EXTENSION seqid;
 SELECT error_of('CREATE EXTENSION seqid SCHEMA seqid');
 SELECT to_regnamespace('seqid') IS NULL AS nothing_is_left;
 CREATE SCHEMA seqid;
+CREATE SEQUENCE seqid.mine;
 SELECT error_of('CREATE EXTENSION seqid SCHEMA seqid');
 SELECT error_of('CREATE EXTENSION seqid');
+DROP SEQUENCE seqid.mine;
+-- not even an empty one of another role
+CREATE ROLE regress_seqid_owner;
+SELECT format('GRANT CREATE ON DATABASE %I TO regress_seqid_owner', current_database()) \gexec
+SET ROLE regress_seqid_owner;
+SELECT error_of('CREATE EXTENSION seqid');
+RESET ROLE;
+-- An empty one of the role that creates the extension is replaced.
 DROP SCHEMA seqid;
+CREATE SCHEMA seqid AUTHORIZATION regress_seqid_owner;
+SET ROLE regress_seqid_owner;
+CREATE EXTENSION seqid;
+SELECT error_of('CREATE TABLE seqid.mine ()');
+DROP EXTENSION seqid;
+RESET ROLE;
+SELECT format('REVOKE CREATE ON DATABASE %I FROM regress_seqid_owner', current_database()) \gexec
+DROP ROLE regress_seqid_owner;
 
 -- Any other schema, whatever the search path
 CREATE SCHEMA "seqid Ids";
