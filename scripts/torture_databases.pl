@@ -77,17 +77,14 @@ INSERT INTO reader VALUES (0, 0, 0, '-infinity', 0);
 CREATE PROCEDURE poll() LANGUAGE plpgsql AS $$
 DECLARE
 	before reader;
-	settled timestamptz;
-	lsn pg_lsn;
-	next bigint;
+	settled record;
 	rows bigint;
 BEGIN
 	SELECT * INTO before FROM reader FOR UPDATE;
-	CALL seqid.horizon(settled, lsn);
-	next := snowflake_first(settled);
-	SELECT count(*) INTO rows FROM kept WHERE id >= before.bound AND id < next;
-	UPDATE reader SET polls = polls + 1, bound = greatest(bound, next), seen = seen + rows,
-		horizon = greatest(horizon, settled), went_back = went_back + (settled < horizon)::int;
+	EXECUTE 'CALL seqid.horizon()' INTO settled;
+	SELECT count(*) INTO rows FROM kept WHERE id >= before.bound AND id < settled.snowflake;
+	UPDATE reader SET polls = polls + 1, bound = greatest(bound, settled.snowflake), seen = seen + rows,
+		horizon = greatest(horizon, settled.horizon), went_back = went_back + (settled.horizon < horizon)::int;
 END
 $$;
 

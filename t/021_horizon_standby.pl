@@ -153,7 +153,7 @@ $open->query('ROLLBACK');
 
 	for my $try (1 .. 100)
 	{
-		($lsn) = $open->query('CALL seqid.horizon(); SELECT pg_switch_wal(); CALL seqid.horizon()') =~ /\|([^|]+)\z/;
+		($lsn) = $open->query('CALL seqid.horizon(); SELECT pg_switch_wal(); CALL seqid.horizon()') =~ /^[^|\n]+\|([^|]+)\|[^\n]*\z/m;
 		$at = outcome($primary, 'postgres', "SELECT ('$lsn'::pg_lsn - '0/0') % setting::bigint FROM pg_settings WHERE name = 'wal_segment_size'");
 		last if $at eq '0';
 	}

@@ -305,7 +305,7 @@ SCRIPT
 	run_steps('bigserial', $clients, $change, @rest);
 	stop_clients('bigserial', $clients);
 
-	is(value("SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relname <> 'seqid.clock_mark'"), '0',
+	is(value("SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relname <> 'clock_mark'"), '0',
 		'bigserial: no sequence is left');
 	is(value("SELECT count(*) FILTER (WHERE id <= 20000) = 20000, count(*) FILTER (WHERE id > 20000 AND id < 1099511627776) > 0,
 			count(*) FILTER (WHERE id >= 400000000000000000) > 0, count(*) = count(DISTINCT id) FROM orders"),
