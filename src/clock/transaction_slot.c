@@ -66,7 +66,7 @@
 LocalTransactionId seqid_listed_lxid = InvalidLocalTransactionId;
 
 /* NULL until this process has attached; its own among them. */
-static DynamicState * state = NULL;
+static DynamicState *state = NULL;
 static pg_atomic_uint64 *own_slot;
 
 /* ------------------------------------------------------------------------

@@ -47,10 +47,10 @@ typedef struct PreparedWriter
 {
 	char		virtualtransaction[32]; /* as in pg_locks */
 	int64		listed_ms;		/* no key of it has an earlier time */
-}			PreparedWriter;
+} PreparedWriter;
 
 /* All of them, as an array that the caller can free. */
-extern PreparedWriter * seqid_prepared_writers(int *count);
+extern PreparedWriter *seqid_prepared_writers(int *count);
 
 /* How many slots there are, for seqid_read_slot(). */
 extern int	seqid_slot_count(void);

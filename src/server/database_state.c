@@ -56,7 +56,7 @@
 DatabaseState *seqid_attached_database = NULL;
 
 /* NULL until this process has attached. */
-static DynamicState * dynamic_state = NULL;
+static DynamicState *dynamic_state = NULL;
 
 StaticAssertDecl(sizeof(DatabaseState) == 2 * SHARED_STATE_LINE_SIZE,
 				 "the COMBs of a database must have a cache line of their own");
@@ -78,7 +78,7 @@ slot_lines(void)
 }
 
 pg_atomic_uint64 *
-seqid_slot(DynamicState * state, int number)
+seqid_slot(DynamicState *state, int number)
 {
 	int			lines = slot_lines();
 
@@ -142,17 +142,17 @@ seqid_dynamic_state_exists(void)
  */
 
 /*
- * The number of the database's entry, or of the first entry that was never used if it
+ * The number of this database's entry, or of the first entry that was never used if it
  * has none; -1 if there is neither.
  */
 static int
-find_entry(DynamicState * state, Oid database)
+find_entry(DynamicState *state)
 {
 	for (int number = 0; number < DATABASE_STATES; number++)
 	{
 		Oid			owner = pg_atomic_read_u32(&state->owners[number].database);
 
-		if (owner == database || owner == InvalidOid)
+		if (owner == MyDatabaseId || owner == InvalidOid)
 			return number;
 	}
 	return -1;
@@ -170,7 +170,7 @@ seqid_find_database_state(void)
 		return NULL;
 
 	state = seqid_dynamic_state();
-	number = find_entry(state, MyDatabaseId);
+	number = find_entry(state);
 	if (number < 0 ||
 		pg_atomic_read_u32(&state->owners[number].database) != MyDatabaseId)
 		return NULL;
@@ -182,7 +182,7 @@ seqid_find_database_state(void)
 
 /* Identifies this database among all that had its OID. */
 static void
-identify_database(DatabaseOwner * identity)
+identify_database(DatabaseOwner *identity)
 {
 	char		path[MAXPGPATH];
 	struct stat file;
@@ -213,7 +213,7 @@ start_entry(DatabaseState *entry, uint64 nonce)
 
 /* Whether a transaction of this database has a slot. */
 static bool
-has_slots(DynamicState * state)
+has_slots(DynamicState *state)
 {
 	for (int i = 0; i < (int) ProcGlobal->allProcCount; i++)
 	{
@@ -228,8 +228,8 @@ has_slots(DynamicState * state)
 
 /* Whether the entry of our OID has the state of a database that was dropped. */
 static bool
-is_of_dropped_database(DynamicState * state, const DatabaseOwner * owner,
-					   const DatabaseOwner * identity)
+is_of_dropped_database(DynamicState *state, const DatabaseOwner *owner,
+					   const DatabaseOwner *identity)
 {
 	return (owner->inode != identity->inode || owner->written_ns != identity->written_ns) &&
 		!has_slots(state) && !RecoveryInProgress();
@@ -240,17 +240,17 @@ typedef struct Vacancy
 {
 	int			number;			/* -1 for none */
 	uint64		nonce;
-}			Vacancy;
+} Vacancy;
 
 /*
  * Attaches this session to the entry of its database, to one that was never used, or
  * to the vacancy.  False if there is neither, or another session took the vacancy.
  */
 static bool
-try_to_attach(DynamicState * state, const Vacancy * vacancy, const DatabaseOwner * identity,
+try_to_attach(DynamicState *state, const Vacancy *vacancy, const DatabaseOwner *identity,
 			  uint64 nonce)
 {
-	int			number = find_entry(state, MyDatabaseId);
+	int			number = find_entry(state);
 	bool		is_full = number < 0;
 	DatabaseOwner *owner;
 	DatabaseState *entry;
@@ -319,7 +319,7 @@ database_exists(Oid database)
 
 /* An entry whose database was dropped. */
 static Vacancy
-find_vacancy(DynamicState * state)
+find_vacancy(DynamicState *state)
 {
 	Vacancy		vacancy;
 

@@ -96,7 +96,7 @@ typedef struct DatabaseOwner
 	 */
 	uint64		inode;
 	int64		written_ns;
-}			DatabaseOwner;
+} DatabaseOwner;
 
 /* The dynamic segment. */
 typedef struct DynamicState
@@ -104,7 +104,7 @@ typedef struct DynamicState
 	DatabaseOwner owners[DATABASE_STATES];
 	DatabaseState databases[DATABASE_STATES];
 	pg_atomic_uint64 transaction_slots[FLEXIBLE_ARRAY_MEMBER];
-}			DynamicState;
+} DynamicState;
 
 /*
  * The slot of the process with that number in ProcGlobal->allProcs: the time with which
@@ -113,7 +113,7 @@ typedef struct DynamicState
  * a cache line apart, as the counters of shards are.
  */
 #define SLOT_LXID_BITS		16
-extern pg_atomic_uint64 *seqid_slot(DynamicState * state, int number);
+extern pg_atomic_uint64 *seqid_slot(DynamicState *state, int number);
 
 /* Whether the slot belongs to the transaction, which is open. */
 static inline bool
@@ -131,7 +131,7 @@ extern DatabaseState *seqid_attached_database;
  * creates it for the first session of a server lifetime.  Raises
  * insufficient_resources errors when there is no room.
  */
-extern DynamicState * seqid_dynamic_state(void);
+extern DynamicState *seqid_dynamic_state(void);
 
 /* Whether a session has created it. */
 extern bool seqid_dynamic_state_exists(void);
