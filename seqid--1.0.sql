@@ -23,11 +23,10 @@ BEGIN
 			HINT = 'Run CREATE EXTENSION seqid, or name another schema.';
 	END IF;
 
-	-- Tools that load a dump of schemas create the schema before the extension.  Only the
-	-- role's own empty schema is replaced: the owner of another one could create
-	-- objects there.
+	-- Tools that load a dump of schemas create the schema before the extension.  It is
+	-- replaced if it is empty, and the role that creates the extension may drop it.
 	BEGIN
-		IF pg_has_role(to_regrole('@extowner@'),
+		IF pg_has_role((SELECT extowner FROM pg_extension WHERE extname = 'seqid'),
 					   (SELECT nspowner FROM pg_namespace WHERE nspname = 'seqid'), 'USAGE') THEN
 			DROP SCHEMA seqid;
 		END IF;
@@ -40,18 +39,11 @@ BEGIN
 			DETAIL = 'The extension creates this schema for its administration.',
 			HINT = 'Run ALTER SCHEMA seqid RENAME TO another_name, or drop the schema.';
 	END IF;
-
-	-- The bootstrap superuser owns the objects, whoever creates the extension.  It cannot
-	-- be dropped; up to 16, dumps name dropped owners in initial privileges.
-	IF current_user <> pg_get_userbyid(10) THEN
-		EXECUTE format('SET LOCAL ROLE %I', pg_get_userbyid(10));
-	END IF;
 END
 $$;
 
 CREATE SCHEMA seqid;
 COMMENT ON SCHEMA seqid IS 'administration of extension "seqid"';
-GRANT USAGE ON SCHEMA seqid TO PUBLIC;
 
 --
 -- The durable clock mark.  See src/clock/clock_mark.c, which alone writes it.
@@ -61,12 +53,7 @@ CREATE SEQUENCE seqid.clock_mark
 	AS bigint MINVALUE 0 START WITH 0 NO CYCLE;
 COMMENT ON SEQUENCE seqid.clock_mark IS
 'durable upper bound on the times of keys issued in this database, in milliseconds since 1970; do not modify';
-
--- The owner of the database dumps the mark and restores it, whoever created the
--- extension.  A mark that is set to a wrong time harms this database only.
 SELECT pg_extension_config_dump('seqid.clock_mark', '');
-GRANT SELECT ON SEQUENCE seqid.clock_mark TO PUBLIC;
-GRANT UPDATE ON SEQUENCE seqid.clock_mark TO pg_database_owner;
 
 SET LOCAL search_path = @extschema@, pg_temp;
 
@@ -110,13 +97,10 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION snowflake_currval() IS
 'snowflake id that this session got last, not counting those that parallel workers drew';
 
--- For those who are trusted: it spends what everybody has of
--- seqid.max_clock_regression.
 CREATE FUNCTION snowflake_witness(id bigint)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-REVOKE EXECUTE ON FUNCTION snowflake_witness(bigint) FROM PUBLIC;
 COMMENT ON FUNCTION snowflake_witness(bigint) IS
 'the argument; ids that this database draws of the server''s shard, see seqid.shards, are greater from here on';
 
@@ -220,13 +204,10 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION snowflake53_currval() IS
 'snowflake53 id that this session got last, not counting those that parallel workers drew';
 
--- For those who are trusted: it spends what everybody has of
--- seqid.max_clock_regression.
 CREATE FUNCTION snowflake53_witness(id bigint)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-REVOKE EXECUTE ON FUNCTION snowflake53_witness(bigint) FROM PUBLIC;
 COMMENT ON FUNCTION snowflake53_witness(bigint) IS
 'the argument; snowflake53 ids that this database draws of the server''s shard, see seqid.shards, are greater from here on';
 
@@ -358,13 +339,10 @@ LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_validate(uuid) IS
 'the argument, or an error unless it is a COMB that is not from the future';
 
--- For those who are trusted: it spends what everybody has of
--- seqid.max_clock_regression.
 CREATE FUNCTION comb_uuid_witness(id uuid)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-REVOKE EXECUTE ON FUNCTION comb_uuid_witness(uuid) FROM PUBLIC;
 COMMENT ON FUNCTION comb_uuid_witness(uuid) IS
 'the argument; COMBs of this database are greater from here on';
 
@@ -773,10 +751,6 @@ COMMENT ON TABLE seqid.shard_conflicts IS
 SELECT pg_extension_config_dump('seqid.shard_registry', '');
 SELECT pg_extension_config_dump('seqid.shard_members', '');
 SELECT pg_extension_config_dump('seqid.shard_conflicts', '');
--- Not TRIGGER: a trigger would run as the role that claims a shard.
-GRANT INSERT, UPDATE, DELETE, TRUNCATE ON seqid.shard_registry, seqid.shard_members, seqid.shard_conflicts
-	TO pg_database_owner WITH GRANT OPTION;
-GRANT SELECT ON ALL TABLES IN SCHEMA seqid TO PUBLIC;
 
 CREATE FUNCTION seqid.shard_claim(owner text, count int DEFAULT 16)
 RETURNS text
@@ -938,7 +912,6 @@ CREATE FUNCTION seqid.rewrite_mark(mark regclass)
 RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'seqid_rewrite_mark'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-REVOKE EXECUTE ON FUNCTION seqid.rewrite_mark(regclass) FROM PUBLIC;
 COMMENT ON FUNCTION seqid.rewrite_mark(regclass) IS
 'part of seqid.repair_mark(): not to be called by itself';
 
@@ -969,6 +942,14 @@ BEGIN
 		ON c.oid = ANY (e.extconfig) AND c.relkind = 'S'
 	 WHERE e.extname = 'seqid';
 
+	-- Another role could have created objects in a schema that took the name.
+	IF NOT EXISTS (SELECT FROM pg_depend
+					WHERE classid = 'pg_namespace'::regclass AND objid = to_regnamespace('seqid')
+					  AND refclassid = 'pg_extension'::regclass AND refobjid = extension) THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = 'schema "seqid" is not that of the extension',
+			HINT = 'Run ALTER SCHEMA ... RENAME TO seqid for the schema of the extension.';
+	END IF;
 	IF to_regclass('seqid.clock_mark') <> coalesce(mark, 0) THEN
 		RAISE wrong_object_type USING
 			MESSAGE = '"seqid.clock_mark" is not the clock mark',
@@ -980,6 +961,7 @@ BEGIN
 			AS bigint MINVALUE 0 START WITH 0 NO CYCLE;
 		COMMENT ON SEQUENCE seqid.clock_mark IS
 			'durable upper bound on the times of keys issued in this database, in milliseconds since 1970; do not modify';
+		EXECUTE format('ALTER SEQUENCE seqid.clock_mark OWNER TO %I', pg_get_userbyid(10));
 		GRANT SELECT ON SEQUENCE seqid.clock_mark TO PUBLIC;
 		GRANT UPDATE ON SEQUENCE seqid.clock_mark TO pg_database_owner;
 		ALTER EXTENSION seqid ADD SEQUENCE seqid.clock_mark;
@@ -1005,7 +987,56 @@ COMMENT ON FUNCTION seqid.repair_mark() IS
 'create a missing mark, or rewrite a damaged one, at the highest time that is known, and return it; for superusers';
 
 --
+-- Privileges
+--
+
+-- The bootstrap superuser owns the objects, whoever creates the extension, as if an
+-- ordinary role did so.  Up to 16, a dump names the owner of that time in its privileges,
+-- which cannot be restored when that role was dropped.
+DO $$
+DECLARE
+	bootstrap name := pg_get_userbyid(10);
+	object record;
+BEGIN
+	IF current_user = bootstrap THEN
+		RETURN;
+	END IF;
+	FOR object IN
+		SELECT CASE d.classid WHEN 'pg_namespace'::regclass THEN 'SCHEMA seqid'
+							  WHEN 'pg_class'::regclass THEN 'TABLE ' || d.objid::regclass
+							  WHEN 'pg_proc'::regclass THEN 'ROUTINE ' || d.objid::regprocedure
+			   END AS name
+		  FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
+		 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'seqid'
+	LOOP
+		IF object.name IS NOT NULL THEN
+			EXECUTE format('ALTER %s OWNER TO %I', object.name, bootstrap);
+		END IF;
+	END LOOP;
+END
+$$;
+
+GRANT USAGE ON SCHEMA seqid TO PUBLIC;
+GRANT SELECT ON ALL TABLES IN SCHEMA seqid TO PUBLIC;
+GRANT SELECT ON SEQUENCE seqid.clock_mark TO PUBLIC;
+
+-- The owner of the database restores a dump, whoever created the extension.  A mark that
+-- is set ahead moves shards that other databases use by at most
+-- seqid.max_clock_regression, as keys do that are generated ahead of a clock set back.
+GRANT UPDATE ON SEQUENCE seqid.clock_mark TO pg_database_owner;
+
+-- Not TRIGGER: a trigger would run as the role that claims a shard.
+GRANT INSERT, UPDATE, DELETE, TRUNCATE ON seqid.shard_registry, seqid.shard_members, seqid.shard_conflicts
+	TO pg_database_owner WITH GRANT OPTION;
+
+-- A witness spends what all have of seqid.max_clock_regression.
+REVOKE EXECUTE ON FUNCTION @extschema@.snowflake_witness(bigint), @extschema@.snowflake53_witness(bigint),
+	@extschema@.comb_uuid_witness(uuid), seqid.rewrite_mark(regclass) FROM PUBLIC;
+
+SET LOCAL search_path = @extschema@, pg_temp;
+
+--
 -- The first key raises the mark above all that this server issued so far, also
 -- before the extension was dropped and created again.
 --
-SELECT @extschema@.comb_uuid();
+SELECT comb_uuid();

@@ -16,6 +16,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "nodes/execnodes.h"
 #include "server/database_state.h"
 #include "server/pg_epoch.h"
 #include "server/result_row.h"
@@ -25,6 +26,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #define MS_PER_YEAR	(365.2425 * 24 * 60 * 60 * 1000)
 
