@@ -2,8 +2,8 @@
  * stats.c
  *	  The functions behind the statistics views.
  *
- * They read shared memory and the mark's page, change nothing, and do not attach to the
- * entry of the database.  What is missing is NULL, not an error: administrators look
+ * They read shared memory and the mark's page, and do not attach to the entry of the
+ * database.  What is missing is NULL, not an error: administrators look
  * here when something is wrong.
  */
 #include "postgres.h"
@@ -113,7 +113,6 @@ seqid_stat_server(PG_FUNCTION_ARGS)
 {
 	int			shard = -1;
 	bool		has_list = false;
-	bool		trusted = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_SETTINGS);
 	Datum		values[8];
 	bool		nulls[8] = {false};
 
@@ -134,10 +133,13 @@ seqid_stat_server(PG_FUNCTION_ARGS)
 	values[4] = has_list ? CStringGetTextDatum(seqid_shard_source()) : (Datum) 0;
 	nulls[4] = !has_list;
 	values[5] = Int64GetDatum((int64) GetSystemIdentifier());
-	values[6] = machine_id(&nulls[6]);
-	values[7] = CStringGetTextDatum(DataDir);
-	if (!trusted)
-		nulls[6] = nulls[7] = true;
+	nulls[6] = nulls[7] = true;
+	if (has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_SETTINGS))
+	{
+		values[6] = machine_id(&nulls[6]);
+		values[7] = CStringGetTextDatum(DataDir);
+		nulls[7] = false;
+	}
 
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }

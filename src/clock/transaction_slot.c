@@ -56,7 +56,6 @@
 #include "server/test_stop.h"
 #include "storage/lock.h"
 
-
 /*
  * The tags of advisory locks end with a class: 1 and 2 are those that users can
  * take.  Ours have the time in the fields between the database and that.

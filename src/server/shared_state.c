@@ -33,10 +33,8 @@ typedef struct VersionInUse
 SharedState *seqid_attached_state = NULL;
 bool		seqid_preloaded = false;
 
-StaticAssertDecl(offsetof(SharedState, shard_ticks) % SHARED_STATE_LINE_SIZE == 0,
-				 "the shards' words must start on a cache line of their own");
 StaticAssertDecl(offsetof(SharedState, shard_ticks) == SHARED_STATE_LINE_SIZE,
-				 "what is not the shards' must fit a line");
+				 "the counters of shards must start on the second cache line");
 StaticAssertDecl(SNOWFLAKE_64_SHARDS % SHARED_STATE_LINE_WORDS == 0 &&
 				 SNOWFLAKE_53_SHARDS % SHARED_STATE_LINE_WORDS == 0,
 				 "the words of a layout's shards must fill whole lines");
