@@ -58,7 +58,8 @@ DatabaseState *seqid_attached_database = NULL;
 /* NULL until this process has attached. */
 static DynamicState *dynamic_state = NULL;
 
-StaticAssertDecl(sizeof(DatabaseState) == 2 * SHARED_STATE_LINE_SIZE,
+StaticAssertDecl(offsetof(DatabaseState, mark) == SHARED_STATE_LINE_SIZE &&
+				 sizeof(DatabaseState) % SHARED_STATE_LINE_SIZE == 0,
 				 "the COMBs of a database must have a cache line of their own");
 StaticAssertDecl(offsetof(DynamicState, databases) % SHARED_STATE_LINE_SIZE == 0 &&
 				 offsetof(DynamicState, transaction_slots) % SHARED_STATE_LINE_SIZE == 0,
