@@ -112,13 +112,13 @@ DECLARE
 	before pg_lsn;
 	grown bigint;
 BEGIN
-	-- The header alone, without WAL of other processes, or a page's image that a
-	-- hint bit caused.
+	-- The header alone: without WAL of other processes, a page's image that a
+	-- hint bit caused, or the header of the next page of WAL.
 	LOOP
 		before := pg_current_wal_insert_lsn();
 		PERFORM pg_logical_emit_message(true, 't', repeat('x', 400));
 		grown := pg_current_wal_insert_lsn() - before - 400;
-		EXIT WHEN grown < 100;
+		EXIT WHEN grown < 100 AND (before - '0/0') % block + 400 + grown < block;
 	END LOOP;
 	LOOP
 		room := block - (pg_current_wal_insert_lsn() - '0/0') % block;
