@@ -186,19 +186,20 @@ is_vouched_for(Relation rel)
  *
  * While the transaction that created the relation is open, nothing is noted: a
  * rollback can bring back another relation, whose mark is a higher floor.  A parallel
- * worker does not know whether its leader's transaction created it.
+ * worker does not know whether its leader's transaction created it.  It notes the
+ * first time all the same, because a later session would note it under a floor that can
+ * be above the worker's keys, and readers would miss them.  A time that is too early
+ * only holds the horizon.
  */
 static void
 note_lasting_relation(Relation rel, DatabaseState *database)
 {
 	uint64		unknown = 0;
 
-	if (IsParallelWorker())
-		return;
-
 	pg_atomic_compare_exchange_u64(&database->horizon.first_key_ms, &unknown,
 								   pg_atomic_read_u64(&database->mark.floor_ms) + 1);
-	pg_atomic_write_u64(&database->mark.durable_file, compat_file_number(rel));
+	if (!IsParallelWorker())
+		pg_atomic_write_u64(&database->mark.durable_file, compat_file_number(rel));
 }
 
 /* ------------------------------------------------------------------------
