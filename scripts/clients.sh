@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # clients.sh: runs a program for each common way to reach PostgreSQL.
 #
-# The programs are clients/LANGUAGE/*; each makes a table whose key seqid draws,
+# The programs are examples/clients/LANGUAGE/*; each makes a table whose key seqid draws,
 # and prints a line for each check, 'ok ...' or 'not ok ...', and 'end' in the end.
 # docs/clients.md shows parts of them, which are compared. What is missing is installed: from apt (as root, or
-# through sudo), and for Node from npm, as clients/node/package-lock.json says,
+# through sudo), and for Node from npm, as examples/clients/node/package-lock.json says,
 # into SEQID_CACHE or /var/cache/seqid-clients. The server is a throwaway one.
 #
 # Ends with 'N passed, N failed'; the exit status is 0 if none failed. A tool
@@ -94,7 +94,7 @@ as_client()
 # whatever status, has not written 'end'.
 run_client()
 {
-	local client=$1 language=${1%/*} line place=$work/source/clients/${1%/*} status=0
+	local client=$1 language=${1%/*} line place=$work/source/examples/clients/${1%/*} status=0
 
 	new_database
 	"${language}_run" "${client#*/}" >"$work/output" 2>"$work/errors" </dev/null || status=$?
@@ -113,7 +113,7 @@ run_client()
 # prepare LANGUAGE: what its programs need, and what has to be compiled.
 prepare()
 {
-	local place=$work/source/clients/$1 limit=2700
+	local place=$work/source/examples/clients/$1 limit=2700
 
 	if ! ("${1}_prepare") >"$work/prepare.log" 2>&1 </dev/null; then
 		report 'not ok' "$1" "is ready to run"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # fuzz.sh: looks for inputs that break seqid.
 #
-#   rooms   libFuzzer on the arithmetic of src/bits/, see fuzz/rooms.c
-#   calls   every function with arguments at random, see fuzz/calls.sql, in a server
+#   rooms   libFuzzer on the arithmetic of src/bits/, see t/fuzz/rooms.c
+#   calls   every function with arguments at random, see t/fuzz/calls.sql, in a server
 #           whose seqid has the sanitizers; an error is right, a crash is not
 #
 # Installs from apt what is missing (as root, or through sudo). Prints the seed, with
@@ -71,7 +71,7 @@ part_rooms()
 
 	clang -g -O1 -std=gnu11 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 		-Wno-ignored-attributes -I"$top/src" -I"$include" -D_GNU_SOURCE \
-		-o "$work/rooms" "$top/fuzz/rooms.c" "$top/src/bits/shard_list.c"
+		-o "$work/rooms" "$top/t/fuzz/rooms.c" "$top/src/bits/shard_list.c"
 	mkdir "$work/corpus"
 	"$work/rooms" -seed="$seed" -max_total_time=$((minutes * 60)) -max_len=128 \
 		-print_final_stats=1 -artifact_prefix="$work/" "$work/corpus" >"$log" 2>&1 || status=$?
@@ -87,7 +87,7 @@ sql()
 # A round of calls; the statements are kept if one of them breaks something.
 play_round()
 {
-	sql -At -v ON_ERROR_STOP=1 -v seed="$1" -v count=20 -f "$top/fuzz/calls.sql" >"$work/calls" || return 1
+	sql -At -v ON_ERROR_STOP=1 -v seed="$1" -v count=20 -f "$top/t/fuzz/calls.sql" >"$work/calls" || return 1
 	pgoptions='-c statement_timeout=100ms' sql -f "$work/calls" >"$work/output" 2>&1 || true
 	calls=$((calls + $(wc -l <"$work/calls")))
 	errors=$((errors + $(grep -c 'ERROR: ' "$work/output" || true)))

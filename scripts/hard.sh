@@ -5,7 +5,7 @@
 #   valgrind   the tests of codecs and interning under valgrind's memcheck, and the
 #              arithmetic of src/bits/ with inputs at random
 #   threads    the lock-free parts in threads, under ThreadSanitizer; see
-#              verify/threads/threads.c
+#              t/models/threads/threads.c
 #   coverage   lines of src/ that regression and isolation tests do not reach, by
 #              file; with --tap also those of TAP, which takes many minutes
 #   tidy       clang-tidy; .clang-tidy says what is left out, and why

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# monitoring.sh: tries monitoring/ with Debian's exporter for PostgreSQL and with
+# monitoring.sh: tries examples/monitoring/ with Debian's exporter for PostgreSQL and with
 # Prometheus.
 #
 # promtool checks the alerts and runs their tests.  Then a server of our own, whose
@@ -132,13 +132,13 @@ tools=$work/tools/usr/bin
 #
 # The rules
 #
-passes 'promtool: the rules are well formed' "$tools/promtool" check rules "$top/monitoring/alerts.yaml"
-passes 'promtool: each alert comes, and does not' "$tools/promtool" test rules "$top/monitoring/alerts_test.yaml"
+passes 'promtool: the rules are well formed' "$tools/promtool" check rules "$top/examples/monitoring/alerts.yaml"
+passes 'promtool: each alert comes, and does not' "$tools/promtool" test rules "$top/examples/monitoring/alerts_test.yaml"
 
 # The names of the alerts, from the rules or their tests.
 alerts_in()
 {
-	sed -n "s/^ *$1 *\\(Seqid[A-Za-z]*\\).*/\\1/p" "$top/monitoring/$2" | sort -u | tr '\n' ' '
+	sed -n "s/^ *$1 *\\(Seqid[A-Za-z]*\\).*/\\1/p" "$top/examples/monitoring/$2" | sort -u | tr '\n' ' '
 }
 
 check 'each alert has a test' "$(alerts_in '- alert:' alerts.yaml)" "$(alerts_in '.*ALERTS{alertname="' alerts_test.yaml)"
@@ -162,7 +162,7 @@ anchors()
 while IFS='#' read -r page anchor; do
 	anchors "$top/$page" | grep -qxF "$anchor" && found=yes || found=no
 	check "the documentation has $page#$anchor" yes "$found"
-done < <(sed -n 's/^ *runbook: //p' "$top/monitoring/alerts.yaml" | sort -u)
+done < <(sed -n 's/^ *runbook: //p' "$top/examples/monitoring/alerts.yaml" | sort -u)
 
 finish()
 {
@@ -268,14 +268,14 @@ configure()
 exporter=127.0.0.1:$(free_ports 1)
 env DATA_SOURCE_NAME="user=regress_monitor host=$work dbname=shop sslmode=disable" \
 	"$tools/prometheus-postgres-exporter" --web.listen-address="$exporter" \
-	--extend.query-path="$top/monitoring/queries.yaml" \
+	--extend.query-path="$top/examples/monitoring/queries.yaml" \
 	--auto-discover-databases --include-databases=office >"$work/exporter.log" 2>&1 &
 pids+=($!)
 
 prometheus=127.0.0.1:$(free_ports 1)
 cat >"$work/prometheus.yml" <<-CONF
 	global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}
-	rule_files: ['$top/monitoring/alerts.yaml']
+	rule_files: ['$top/examples/monitoring/alerts.yaml']
 	scrape_configs:
 	  - job_name: postgres
 	    static_configs: [{targets: ['$exporter']}]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# verify.sh [MODEL]: checks the models in verify/ with spin, or one of them, and those
-# of memory on arm64, verify/litmus/, with herd7.
+# verify.sh [MODEL]: checks the models in t/models/ with spin, or one of them, and those
+# of memory on arm64, t/models/litmus/, with herd7.
 #
 # The models of what seqid does must have no fault in any of their states, and in
 # each of the broken ones spin must find the assertion that fails, or the cycle in
@@ -42,7 +42,7 @@ check()
 	name="$model, $name"
 	directory=$(mktemp -d "$work/XXXXXX")
 	cd "$directory"
-	spin -a "${@/#/-D}" "$top/verify/$model.pml" >spin.log 2>&1 &&
+	spin -a "${@/#/-D}" "$top/t/models/$model.pml" >spin.log 2>&1 &&
 		gcc -O2 -w $compile -DCOLLAPSE -DVECTORSZ=2048 -o pan pan.c >>spin.log 2>&1 ||
 		{ cat spin.log >&2; die "the model does not compile"; }
 	./pan -m1000000 -w26 $run >pan.log 2>&1 || true
@@ -69,12 +69,12 @@ check()
 	fi
 }
 
-# litmus NAME INSTRUCTION: adds verify/litmus/NAME.litmus, whose outcome never occurs,
+# litmus NAME INSTRUCTION: adds t/models/litmus/NAME.litmus, whose outcome never occurs,
 # and a copy for each place where INSTRUCTION, a regular expression, is replaced by one
 # that orders nothing, so that the outcome occurs.
 litmus()
 {
-	local file=$top/verify/litmus/$1.litmus
+	local file=$top/t/models/litmus/$1.litmus
 
 	cp "$file" "$work/litmus/"
 	echo "$1 Never" >>"$work/litmus.expected"
@@ -101,7 +101,7 @@ check_litmus()
 	local directory=$cache/sid name expected without found
 	[ -z "$only" ] || [ "$only" = litmus ] || return 0
 
-	if "$top/verify/litmus/sources.pl"; then
+	if "$top/t/models/litmus/sources.pl"; then
 		say "litmus: the tests are as the sources"
 		passed=$((passed + 1))
 	else

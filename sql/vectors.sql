@@ -1,12 +1,12 @@
 --
--- What an independent reference of every layout says: clients/vectors.tsv, which
+-- What an independent reference of every layout says: examples/clients/vectors.tsv, which
 -- the programs beside it decode, too.
 --
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 
 -- The shell reads the file, because \copy replaces no variables.
-\set file `cat "$PG_ABS_SRCDIR/clients/vectors.tsv"`
+\set file `cat "$PG_ABS_SRCDIR/examples/clients/vectors.tsv"`
 CREATE TABLE vector AS
 SELECT line, split_part(fields, E'\t', 1) AS kind,
        split_part(fields, E'\t', 2) AS a, split_part(fields, E'\t', 3) AS b,

@@ -2,7 +2,7 @@
 # sourced by clients.sh.
 #
 # LANGUAGE_packages prints what comes from apt; LANGUAGE_prepare compiles, in
-# $place, the copy of clients/LANGUAGE; LANGUAGE_run PROGRAM runs one.
+# $place, the copy of examples/clients/LANGUAGE; LANGUAGE_run PROGRAM runs one.
 
 #
 # psql, and libpq in C
@@ -59,12 +59,12 @@ node_modules()
 {
 	local lock
 
-	lock=$(sha256sum <"$top/clients/node/package-lock.json" | cut -c 1-16)
+	lock=$(sha256sum <"$top/examples/clients/node/package-lock.json" | cut -c 1-16)
 	modules=$cache/node-$lock
 	[ ! -d "$modules" ] || return 0
 	as_root rm -rf "$modules.new"
 	as_root mkdir -p "$modules.new"
-	as_root cp "$top/clients/node/package.json" "$top/clients/node/package-lock.json" "$modules.new/"
+	as_root cp "$top/examples/clients/node/package.json" "$top/examples/clients/node/package-lock.json" "$modules.new/"
 	as_root npm ci --prefix "$modules.new" --ignore-scripts --no-audit --no-fund || return 1
 	as_root mv "$modules.new" "$modules"
 }

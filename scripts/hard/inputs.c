@@ -1,6 +1,6 @@
 /*
  * inputs.c
- *	  Makes inputs up for fuzz/rooms.c where libFuzzer is not wanted: a fixed series,
+ *	  Makes inputs up for t/fuzz/rooms.c where libFuzzer is not wanted: a fixed series,
  *	  two thirds of it of characters that texts or lists consist of.
  */
 #include <stdint.h>

@@ -16,11 +16,11 @@ memcheck_options="--quiet --num-callers=30 --suppressions=$top/scripts/hard/memc
 # What no test takes, be the machine as busy as it may.
 memcheck_limit=1500
 
-# fuzz/rooms.c, with inputs that are the same each time.
+# t/fuzz/rooms.c, with inputs that are the same each time.
 rooms_under_memcheck()
 {
 	gcc -O1 -g -std=gnu11 -I"$work/source/src" -I"$include" -D_GNU_SOURCE -o "$work/rooms" \
-		"$work/source/fuzz/rooms.c" "$top/scripts/hard/inputs.c" "$work/source/src/bits/shard_list.c"
+		"$work/source/t/fuzz/rooms.c" "$top/scripts/hard/inputs.c" "$work/source/src/bits/shard_list.c"
 	# shellcheck disable=SC2086 -- the options are words
 	timeout "$memcheck_limit" valgrind $memcheck_options --leak-check=full --error-exitcode=9 \
 		"$work/rooms" 100000

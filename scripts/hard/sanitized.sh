@@ -10,7 +10,7 @@
 # soon as it takes a lock inside libc, before it runs a line of ours.  So malloc() is
 # libc's; but what a server works on is palloc's, pieces of larger blocks, of whose
 # ends no sanitizer knows.  What is checked is the stack, what is static, and all that is
-# undefined; fuzz/ has the arithmetic in buffers that end where they should.
+# undefined; t/fuzz/ has the arithmetic in buffers that end where they should.
 
 sanitizers="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-wrapv
 	-fno-omit-frame-pointer -O1 -g -DUSE_ASSERT_CHECKING"

@@ -1,5 +1,5 @@
 # threads.sh: seqid's own files in threads, under ThreadSanitizer; see
-# verify/threads/threads.c.  To be sourced, by bash, after lib.sh.
+# t/models/threads/threads.c.  To be sourced, by bash, after lib.sh.
 #
 # As with the models: seqid as it is must pass, and in each of the copies that are
 # broken on purpose the fault must be found.
@@ -20,7 +20,7 @@ compile_threads()
 	local source=$1 object=$2
 	shift 2
 	gcc -std=gnu11 -g -O1 -fPIC -Wall -Wextra -Werror -D_GNU_SOURCE \
-		-I"$top/verify/threads/server" -I"$top/verify/threads" "$@" \
+		-I"$top/t/models/threads/server" -I"$top/t/models/threads" "$@" \
 		-isystem "$include" -c -o "$object" "$source"
 }
 
@@ -29,9 +29,9 @@ build_machine()
 {
 	local directory=$work/machine file
 	mkdir "$directory"
-	compile_threads "$top/verify/threads/turns.c" "$directory/turns.o"
+	compile_threads "$top/t/models/threads/turns.c" "$directory/turns.o"
 	for file in memory threads; do
-		compile_threads "$top/verify/threads/$file.c" "$directory/$file.o" \
+		compile_threads "$top/t/models/threads/$file.c" "$directory/$file.o" \
 			-fsanitize=thread -I"$top/src"
 	done
 	gcc -fsanitize=thread -rdynamic -o "$work/threads" "$directory"/*.o -ldl -lpthread
@@ -43,7 +43,7 @@ build_backends()
 {
 	local directory=$1 file number
 	shift
-	for file in "$top/verify/threads/backend.c" "${threads_sources[@]/#/$directory/src/}"; do
+	for file in "$top/t/models/threads/backend.c" "${threads_sources[@]/#/$directory/src/}"; do
 		compile_threads "$file" "$directory/$(basename "$file" .c).o" -I"$directory/src" \
 			-fsanitize=thread -Dclock_gettime=machine_clock_gettime "$@"
 	done

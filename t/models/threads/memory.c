@@ -13,7 +13,7 @@
  * before it acquire, and a write barrier makes the next store release.  (C says all
  * stores that follow.  With that, one barrier would hide that others are missing.)
  *
- * Not seen: stores that overtake each other or a later load; see verify/litmus/.
+ * Not seen: stores that overtake each other or a later load; see t/models/litmus/.
  */
 #include "threads.h"
 
