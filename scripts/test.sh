@@ -16,7 +16,7 @@ usage='usage: scripts/test.sh [--quick] [SUITE...]
   SUITE  regress, isolation, tap, upgrade or stops; all by default.  upgrade replaces
          the library and the script under running sessions; stops is of a library
          that tests can hold up between two accesses to shared memory, see
-         src/server/test_stop.h, and that has entries for eight databases'
+         src/pg/test_stop.h, and that has entries for eight databases'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
