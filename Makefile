@@ -65,7 +65,7 @@ TAP_TESTS = 1
 
 EXTRA_CLEAN = tmp_check tmp_check_iso output_iso
 
-# The version stands in META.json; see scripts/release.sh for what agrees with it.
+# The version stands in META.json; t/sources/release.pl checks what agrees with it.
 SEQID_VERSION := $(shell sed -n '/"version"/{s/[^:]*: *"//; s/".*//p; q}' META.json)
 
 # Files name the room of what they include; see src/README.md.
@@ -83,7 +83,7 @@ src/seqid.o src/seqid.bc src/stats.o src/stats.bc: META.json
 ARCHIVE = seqid-$(SEQID_VERSION).zip
 
 dist:
-	scripts/release.sh --final
+	SEQID_FINAL=1 prove -Q t/sources/release.pl
 	$(MAKE) archive
 
 archive:
