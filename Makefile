@@ -43,6 +43,7 @@ OBJS = \
 	src/intern/intern.o \
 	src/intern/intern_ddl.o \
 	src/horizon.o \
+	src/replay.o \
 	src/mark_repair.o \
 	src/seqid.o \
 	src/stats.o
