@@ -114,16 +114,16 @@ seqid_horizon_slots(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < seqid_slot_count(); i++)
 	{
-		int64		listed_ms;
+		int64		registered_ms;
 		int			pid;
 
-		if (seqid_read_slot(i, &listed_ms, &pid))
-			put_holder(result, pid, NULL, listed_ms);
+		if (seqid_read_slot(i, &registered_ms, &pid))
+			put_holder(result, pid, NULL, registered_ms);
 	}
 
 	prepared = seqid_prepared_writers(&prepared_count);
 	for (int i = 0; i < prepared_count; i++)
-		put_holder(result, 0, prepared[i].virtualtransaction, prepared[i].listed_ms);
+		put_holder(result, 0, prepared[i].virtualtransaction, prepared[i].registered_ms);
 
 	return (Datum) 0;
 }

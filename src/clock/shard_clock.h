@@ -108,7 +108,7 @@ seqid_reserve_ticks(const SnowflakeLayout *layout, int shard,
 	int64		first;
 	int64		unix_ms;
 
-	seqid_list_transaction();
+	seqid_register_writer();
 
 	/*
 	 * The second turn, if there is one, is above the floor that the first

@@ -117,7 +117,7 @@ seqid_dynamic_state(void)
 	if (IsUnderPostmaster)
 		dynamic_state =
 			seqid_attach_dynamic_segment(DYNAMIC_STATE_NAME,
-										 &seqid_shared_state()->dynamic_handle,
+										 &seqid_shared_state()->dynamic_state,
 										 dynamic_state_size(), init_dynamic_state);
 	else
 	{
@@ -134,7 +134,7 @@ bool
 seqid_dynamic_state_exists(void)
 {
 	return dynamic_state != NULL ||
-		pg_atomic_read_u32(&seqid_shared_state()->dynamic_handle) != 0;
+		seqid_segment_exists(&seqid_shared_state()->dynamic_state);
 }
 
 /* ------------------------------------------------------------------------

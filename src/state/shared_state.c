@@ -44,7 +44,7 @@ init_shared_state(void *segment)
 {
 	SharedState *state = segment;
 
-	pg_atomic_init_u32(&state->dynamic_handle, 0);
+	seqid_init_segment_handle(&state->dynamic_state);
 	for (int i = 0; i < SNOWFLAKE_WORDS; i++)
 	{
 		pg_atomic_init_u64(&state->shard_ticks[i], 0);
