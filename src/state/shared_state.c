@@ -48,8 +48,8 @@ init_shared_state(void *segment)
 	for (int i = 0; i < SNOWFLAKE_WORDS; i++)
 	{
 		pg_atomic_init_u64(&state->shard_ticks[i], 0);
-		pg_atomic_init_u64(&state->shard_counters[i].waits, 0);
-		pg_atomic_init_u64(&state->shard_counters[i].clock_regressions, 0);
+		pg_atomic_init_u64(&state->shard_events[i].waits, 0);
+		pg_atomic_init_u64(&state->shard_events[i].clock_regressions, 0);
 	}
 }
 

@@ -20,18 +20,18 @@
  * do with them: a library with another idea of them must not attach.
  */
 #ifndef SHARED_STATE_VERSION
-#define SHARED_STATE_VERSION 9
+#define SHARED_STATE_VERSION 10
 #endif
 
 #define SHARED_STATE_LINE_SIZE	64
 #define SHARED_STATE_LINE_WORDS (SHARED_STATE_LINE_SIZE / sizeof(pg_atomic_uint64))
 
 /* Rare events of a shard, for statistics. */
-typedef struct ShardCounters
+typedef struct ShardEvents
 {
 	pg_atomic_uint64 waits;		/* lock-free; for the next millisecond */
 	pg_atomic_uint64 clock_regressions; /* lock-free; clock found behind */
-} ShardCounters;
+} ShardEvents;
 
 typedef struct SharedState
 {
@@ -39,14 +39,14 @@ typedef struct SharedState
 	char		padding[SHARED_STATE_LINE_SIZE - sizeof(SegmentHandle)];
 
 	/*
-	 * The last tick (see snowflake_layout.h) that each shard of each layout
-	 * handed out, 0 for none.  Lock-free; only ever increases.  Find a
+	 * The counters of all shards of all layouts: the last tick (see tick.h)
+	 * that was reserved, 0 for none.  Lock-free; only ever increases.  Find a
 	 * shard's word with seqid_shard_tick().
 	 */
 	pg_atomic_uint64 shard_ticks[SNOWFLAKE_WORDS];
 
-	/* Find a shard's with seqid_shard_counters(). */
-	ShardCounters shard_counters[SNOWFLAKE_WORDS];
+	/* Find a shard's with seqid_shard_events(). */
+	ShardEvents shard_events[SNOWFLAKE_WORDS];
 } SharedState;
 
 /* Use seqid_shared_state(); NULL until this process has attached. */
@@ -93,10 +93,10 @@ seqid_shard_tick(SharedState *state, const SnowflakeLayout *layout, int shard)
 	return &state->shard_ticks[layout->first_word + line * SHARED_STATE_LINE_WORDS + word];
 }
 
-static inline ShardCounters *
-seqid_shard_counters(SharedState *state, const SnowflakeLayout *layout, int shard)
+static inline ShardEvents *
+seqid_shard_events(SharedState *state, const SnowflakeLayout *layout, int shard)
 {
-	return &state->shard_counters[layout->first_word + shard];
+	return &state->shard_events[layout->first_word + shard];
 }
 
 /* Raises a value that only ever increases. */

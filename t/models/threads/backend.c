@@ -118,7 +118,7 @@ seqid_attach_dynamic_segment(const char *name pg_attribute_unused(), SegmentHand
 	return segment;
 }
 
-/* As shard_clock.h and keys/ do: the transaction is listed first. */
+/* As counter.h does: the transaction registers first. */
 static int64
 generate_key(void)
 {
