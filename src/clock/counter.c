@@ -7,8 +7,8 @@
  * makes them unique, whatever the clock does.  Every backend that generates keys
  * writes counters, and they only ever increase.
  *
- * A counter that has used up its millisecond continues in the next one, which the
- * clock may not have reached.  If every caller could do so at once, the counter would
+ * A counter that has used up its millisecond continues in the next one, and the clock
+ * need not have reached that.  If every caller could do so at once, the counter would
  * run away from the clock, and the mark after it.  So two more invariants say how far
  * it advances:
  *

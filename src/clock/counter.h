@@ -83,9 +83,9 @@ counter_of(const SnowflakeLayout *layout, int shard)
 }
 
 /*
- * Returns the first tick that a run of at_least can start with: not before the
- * clock, above the floor of this backend's keys, after the last tick, and in a
- * millisecond that has room for the run.
+ * Returns the first tick of the next run: not before the clock, after the last tick,
+ * and above the floor of this backend's keys.  Its millisecond has room for at_least
+ * ticks.
  */
 static pg_attribute_always_inline int64
 counter_next_run(Counter counter, int64 last, WallTime clock, int at_least)
