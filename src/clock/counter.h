@@ -53,33 +53,45 @@ typedef struct Counter
 	ShardEvents *events;
 } Counter;
 
-/*
- * The counter of a layout's shard or, if the layout is NULL, of the COMBs of this
- * database.
- */
+/* How many milliseconds a shard can claim before they come. */
+#define SHARD_QUEUE_MS	8
+
+static pg_attribute_always_inline Counter
+shard_counter(const SnowflakeLayout *layout, int shard)
+{
+	SharedState *state = seqid_shared_state();
+	Counter		counter = {
+		.last_tick = seqid_shard_tick(state, layout, shard),
+		.fraction_bits = layout->sequence_bits,
+		.first_ms = layout->epoch_unix_ms,
+		.last_ms = snowflake_last_ms(layout),
+		.queue_ms = SHARD_QUEUE_MS,
+		.has_limit = true,
+		.events = seqid_shard_events(state, layout, shard)
+	};
+
+	return counter;
+}
+
+/* The counter of this database.  It has no limit and no queue. */
+static pg_attribute_always_inline Counter
+comb_counter(void)
+{
+	Counter		counter = {
+		.last_tick = &seqid_database_state()->comb.tick,
+		.fraction_bits = COMB_FRACTION_BITS,
+		.fraction_is_time = true,
+		.last_ms = COMB_MAX_UNIX_MS
+	};
+
+	return counter;
+}
+
+/* The counter of a layout's shard or, if the layout is NULL, of COMBs. */
 static pg_attribute_always_inline Counter
 counter_of(const SnowflakeLayout *layout, int shard)
 {
-	if (layout == NULL)
-		return (Counter)
-	{
-		.last_tick = &seqid_database_state()->comb.tick,
-			.fraction_bits = COMB_FRACTION_BITS,
-			.fraction_is_time = true,
-			.first_ms = 0,
-			.last_ms = COMB_MAX_UNIX_MS
-	};
-
-	return (Counter)
-	{
-		.last_tick = seqid_shard_tick(seqid_shared_state(), layout, shard),
-			.fraction_bits = layout->sequence_bits,
-			.first_ms = layout->epoch_unix_ms,
-			.last_ms = snowflake_last_ms(layout),
-			.queue_ms = 8,
-			.has_limit = true,
-			.events = seqid_shard_events(seqid_shared_state(), layout, shard)
-	};
+	return layout == NULL ? comb_counter() : shard_counter(layout, shard);
 }
 
 /*
@@ -147,8 +159,7 @@ seqid_reserve_uncovered(const SnowflakeLayout *layout, int shard,
 
 /*
  * Reserves a run of consecutive ticks, all of one millisecond, and returns the first.
- * The counter is that of a layout's shard or, if the layout is NULL, of the COMBs of
- * this database.  *reserved is how many the caller can use, from at_least to at_most.  Each tick is
+ * *reserved is how many the caller can use, from at_least to at_most.  Each tick is
  * greater than all ticks that any backend reserved of this counter before.
  *
  * 1 <= at_least <= at_most, and a millisecond has at_least ticks or more.
