@@ -43,7 +43,7 @@ created_ms(const SnowflakeLayout *layout, TimestampTz created_at)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("timestamp is in the future: \"%s\"",
 						timestamptz_to_str(created_at))));
-	return layout->epoch_unix_ms + Max(0, created_at - epoch) / 1000;
+	return layout->epoch_unix_ms + (Max(created_at, epoch) - epoch) / 1000;
 }
 
 static void
