@@ -44,11 +44,9 @@ check_snapshot_is_each_statements(void)
 static int64
 snowflake_bound(const SnowflakeLayout *layout, int64 horizon_ms)
 {
-	int64		ms = horizon_ms - layout->epoch_unix_ms;
-
-	if (ms > snowflake_max_ms(layout))
+	if (horizon_ms > snowflake_last_ms(layout))
 		return Min(snowflake_max_id(layout), PG_INT64_MAX - 1) + 1;
-	return snowflake_compose(layout, ms, 0, 0);
+	return snowflake_id(layout, horizon_ms, 0, 0);
 }
 
 /*
@@ -79,7 +77,7 @@ seqid_horizon(PG_FUNCTION_ARGS)
 	values[2] = Int64GetDatum((int64) seqid_timeline());
 	values[3] = Int64GetDatum(snowflake_bound(&snowflake_64, horizon_ms));
 	values[4] = Int64GetDatum(snowflake_bound(&snowflake_53, horizon_ms));
-	values[5] = UUIDPGetDatum(uuid_store(palloc(UUID_LEN), comb_compose(comb_tick_of_ns(horizon_ms, 0), 0)));
+	values[5] = UUIDPGetDatum(uuid_store(palloc(UUID_LEN), comb_compose(tick_of_ms(COMB_FRACTION_BITS, horizon_ms), 0)));
 
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }
@@ -114,16 +112,16 @@ seqid_horizon_slots(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < seqid_slot_count(); i++)
 	{
-		int64		listed_ms;
+		int64		registered_ms;
 		int			pid;
 
-		if (seqid_read_slot(i, &listed_ms, &pid))
-			put_holder(result, pid, NULL, listed_ms);
+		if (seqid_read_slot(i, &registered_ms, &pid))
+			put_holder(result, pid, NULL, registered_ms);
 	}
 
 	prepared = seqid_prepared_writers(&prepared_count);
 	for (int i = 0; i < prepared_count; i++)
-		put_holder(result, 0, prepared[i].virtualtransaction, prepared[i].listed_ms);
+		put_holder(result, 0, prepared[i].virtualtransaction, prepared[i].registered_ms);
 
 	return (Datum) 0;
 }

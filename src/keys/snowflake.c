@@ -3,7 +3,7 @@
  *	  Issues snowflake ids.
  *
  * What makes an id unique and later than the ones before is the shard's word
- * in shared memory; see shard_clock.c.  This file turns the ticks reserved
+ * in shared memory; see counter.c.  This file turns the ticks reserved
  * there into ids.
  *
  * Each function is that of a layout, snowflake_* or snowflake53_*; what is said of
@@ -12,7 +12,7 @@
 #include "postgres.h"
 
 #include "bits/snowflake_layout.h"
-#include "clock/shard_clock.h"
+#include "clock/counter.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "keys/key_run.h"
@@ -61,7 +61,7 @@ server_shard(const SnowflakeLayout *layout)
 static inline int64
 issue_id(const SnowflakeLayout *layout, int64 tick, int shard)
 {
-	int64		id = snowflake_tick_id(layout, tick, shard);
+	int64		id = snowflake_of_tick(layout, tick, shard);
 
 	session_last_id[layout->number] = id;
 	return id;
@@ -107,52 +107,25 @@ nextval_of_server(const SnowflakeLayout *layout,
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextval_of_server, nextval_of_server, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextval_of_server, nextval_of_server, snowflake_53);
 
-/* A cursor may be fetched from when the shard has become another server's. */
-static pg_attribute_always_inline int64
+/* Checks again: seqid.allowed_shards can change between two fetches of a cursor. */
+static int64
 reserve_run(const SnowflakeLayout *layout, int shard, int at_most, int *reserved)
 {
 	check_may_issue(layout, shard);
 	return seqid_reserve_ticks(layout, shard, 1, at_most, reserved);
 }
 
-/* A run ends with its millisecond, which no layout has more ids for. */
-#define MAX_RUN_SIZE	(1 << 16)
-
-static int64
-reserve_run_64(int shard, int at_most, int *reserved)
-{
-	return reserve_run(&snowflake_64, shard, at_most, reserved);
-}
-
-static int64
-reserve_run_53(int shard, int at_most, int *reserved)
-{
-	return reserve_run(&snowflake_53, shard, at_most, reserved);
-}
-
 static Datum
-key_of_run_64(int shard, int64 tick)
+key_of_run(const SnowflakeLayout *layout, int shard, int64 tick)
 {
-	return Int64GetDatum(issue_id(&snowflake_64, tick, shard));
+	return Int64GetDatum(issue_id(layout, tick, shard));
 }
 
-static Datum
-key_of_run_53(int shard, int64 tick)
-{
-	return Int64GetDatum(issue_id(&snowflake_53, tick, shard));
-}
-
-static const KeyRunKind snowflake_runs[SNOWFLAKE_LAYOUTS] = {
-	[0] = {
-		.reserve = reserve_run_64,
-		.key = key_of_run_64,
-		.max_run_size = MAX_RUN_SIZE
-	},
-	[1] = {
-		.reserve = reserve_run_53,
-		.key = key_of_run_53,
-		.max_run_size = MAX_RUN_SIZE
-	}
+/* No layout has more ids in a millisecond, and a run ends with its millisecond. */
+static const KeyRunKind snowflake_run = {
+	.reserve = reserve_run,
+	.key = key_of_run,
+	.max_run_size = 1 << 16
 };
 
 /*
@@ -170,7 +143,7 @@ nextvals(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	/* Also if none is asked for. */
 	if (SRF_IS_FIRSTCALL())
 		check_may_issue(layout, shard);
-	return seqid_next_of_run(fcinfo, &snowflake_runs[layout->number], shard, count);
+	return seqid_next_of_run(fcinfo, &snowflake_run, layout, shard, count);
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextvals, nextvals, snowflake_64);
@@ -203,7 +176,7 @@ nextblock(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 
 	/* The whole block was given to the session: its last id is the block's. */
 	(void) issue_id(layout, first + count - 1, shard);
-	PG_RETURN_INT64(snowflake_tick_id(layout, first, shard));
+	PG_RETURN_INT64(snowflake_of_tick(layout, first, shard));
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextblock, nextblock, snowflake_64);
@@ -217,8 +190,8 @@ static void
 raise_to_id(const SnowflakeLayout *layout, int64 id)
 {
 	int			shard = server_shard(layout);
-	int64		ms = snowflake_id_ms(layout, id);
-	int64		ahead_ms = ms - seqid_layout_clock_ms(layout);
+	int64		ms = snowflake_id_unix_ms(layout, id);
+	int64		ahead_ms = ms - wall_clock_read_ms();
 
 	check_may_issue(layout, shard);
 	if (ahead_ms > seqid_max_clock_regression_ms)
@@ -229,8 +202,8 @@ raise_to_id(const SnowflakeLayout *layout, int64 id)
 						   (long long) ahead_ms, seqid_max_clock_regression_ms)));
 
 	seqid_atomic_raise(seqid_shard_tick(seqid_shared_state(), layout, shard),
-					   (uint64) (snowflake_first_tick(layout, ms + 1) - 1));
-	(void) seqid_cover_with_mark(ms + layout->epoch_unix_ms);
+					   (uint64) (tick_of_ms(layout->sequence_bits, ms + 1) - 1));
+	(void) seqid_cover_with_mark(ms);
 }
 
 /*

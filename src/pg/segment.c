@@ -1,13 +1,12 @@
 /*
  * segment.c
- *	  A segment of shared memory, also in a server that was not told of it when it
- *	  started.
+ *	  Segments of shared memory, with or without shared_preload_libraries.
  *
- * From 17 on the server hands out named segments of dynamic shared memory on
- * demand, so nothing has to be reserved while it starts.  Before, a module that is
- * preloaded asks for its share, and one that is not takes a small piece of the
- * slack the server keeps for such callers.  What is too large for that is in a
- * segment of dynamic shared memory, which is pinned, and found by its handle.
+ * From 17 on, the server creates named segments of dynamic shared memory on demand, so
+ * the library reserves nothing when the server starts.  Before 17, a preloaded library
+ * requests its memory.  One that is not preloaded takes a small piece of the slack that
+ * the server has for such callers.  A segment that is too large for the slack is a
+ * pinned segment of dynamic shared memory, which backends find by its handle.
  */
 #include "postgres.h"
 
@@ -15,7 +14,7 @@
 #include "pg/segment.h"
 #include "storage/dsm_impl.h"
 
-/* Whatever dynamic_shared_memory_type is, the second remedy helps. */
+/* The second remedy helps for any dynamic_shared_memory_type. */
 #define NO_DYNAMIC_ROOM_HINT \
 	(dynamic_shared_memory_type == DSM_IMPL_POSIX ? \
 	 "Free some space in /dev/shm, or raise \"min_dynamic_shared_memory\" and restart the server." : \
@@ -31,7 +30,7 @@ void
 seqid_reserve_segment(Size size pg_attribute_unused(),
 					  void (*startup) (void))
 {
-	/* An attribute of the parameter would be one of the function's type. */
+	/* An attribute here would apply to the type of the function. */
 	(void) startup;
 }
 
@@ -57,14 +56,14 @@ create_or_find(const char *name, Size size, void (*init) (void *))
 	return GetNamedDSMSegment(name, size, INIT_AND_ARGUMENT(init, &found));
 }
 
-/* The server finds the segment by its name; the handle says that there is one. */
+/* The server finds the segment by its name. */
 static void *
-create_or_find_dynamic(const char *name, pg_atomic_uint32 *handle, Size size,
+create_or_find_dynamic(const char *name, SegmentHandle *handle, Size size,
 					   void (*init) (void *))
 {
 	void	   *segment = create_or_find(name, size, init);
 
-	pg_atomic_write_u32(handle, 1);
+	pg_atomic_write_u32(&handle->value, 1);
 	return segment;
 }
 
@@ -117,7 +116,7 @@ create_or_find(const char *name, Size size, void (*init) (void *))
 	void	   *segment;
 	bool		found;
 
-	/* Nobody may see the segment before it is filled. */
+	/* No other backend must see the segment before init has filled it. */
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	segment = ShmemInitStruct(name, size, &found);
 	if (!found)
@@ -127,29 +126,29 @@ create_or_find(const char *name, Size size, void (*init) (void *))
 	return segment;
 }
 
-/* Under AddinShmemInitLock, so that there is one, and nobody sees it too early. */
+/* The lock must be held: there is one segment, and no backend sees it too early. */
 static dsm_segment *
-create_dynamic(pg_atomic_uint32 *handle, Size size, void (*init) (void *))
+create_dynamic(SegmentHandle *handle, Size size, void (*init) (void *))
 {
 	dsm_segment *segment = dsm_create(size, 0);
 
 	init(dsm_segment_address(segment));
 	dsm_pin_segment(segment);
-	pg_atomic_write_u32(handle, dsm_segment_handle(segment));
+	pg_atomic_write_u32(&handle->value, dsm_segment_handle(segment));
 	return segment;
 }
 
 static void *
-create_or_find_dynamic(const char *name pg_attribute_unused(), pg_atomic_uint32 *handle,
+create_or_find_dynamic(const char *name pg_attribute_unused(), SegmentHandle *handle,
 					   Size size, void (*init) (void *))
 {
 	dsm_segment *segment;
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	if (pg_atomic_read_u32(handle) == DSM_HANDLE_INVALID)
-		segment = create_dynamic(handle, size, init);
+	if (seqid_segment_exists(handle))
+		segment = dsm_attach(pg_atomic_read_u32(&handle->value));
 	else
-		segment = dsm_attach(pg_atomic_read_u32(handle));
+		segment = create_dynamic(handle, size, init);
 	LWLockRelease(AddinShmemInitLock);
 
 	if (segment == NULL)
@@ -160,7 +159,7 @@ create_or_find_dynamic(const char *name pg_attribute_unused(), pg_atomic_uint32 
 
 #endif
 
-/* The server's own message says what is missing, but not what to do. */
+/* The message of the server has no hint. */
 static void
 add_hint(void *hint)
 {
@@ -188,7 +187,7 @@ seqid_attach_segment(const char *name, Size size, void (*init) (void *))
 }
 
 void	   *
-seqid_attach_dynamic_segment(const char *name, pg_atomic_uint32 *handle,
+seqid_attach_dynamic_segment(const char *name, SegmentHandle *handle,
 							 Size size, void (*init) (void *))
 {
 	ErrorContextCallback callback = {

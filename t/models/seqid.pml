@@ -112,7 +112,7 @@ start:
 	}
 
 reserve:
-	/* shard_clock.c: compare-and-exchange of the shard's word */
+	/* counter.h: compare-and-exchange of the shard's counter */
 	atomic {
 		if
 		:: !alive -> goto start
