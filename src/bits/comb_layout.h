@@ -1,6 +1,6 @@
 /*
  * comb_layout.h
- *	  The bits of a COMB, which is a valid UUIDv7 (RFC 9562, section 5.7).
+ *	  The layout of a COMB, a UUID of version 7 (RFC 9562, section 5.7).
  *
  *	  48 bits	milliseconds since 1970
  *	   4 bits	version, 0111
@@ -9,9 +9,9 @@
  *	   2 bits	fraction, lower part
  *	  60 bits	random
  *
- * The 14 bits of fraction are floor(fraction * 2^14), steps of 61 ns; RFC
- * 9562 allows them as its method 3 of keeping order.  A "tick" is the time
- * alone: milliseconds << 14 | fraction.
+ * The 14 bits of fraction count steps of 61 ns, a millisecond divided by 2^14.  RFC 9562
+ * describes them in section 6.2, method 3.  A tick is the time alone:
+ * milliseconds << 14 | fraction.
  */
 #ifndef SEQID_COMB_LAYOUT_H
 #define SEQID_COMB_LAYOUT_H
@@ -33,7 +33,7 @@
 #define COMB_NS_PER_MS		1000000
 #define COMB_US_PER_MS		1000
 
-/* The tick that a time falls into. */
+/* Returns the tick that contains the time. */
 static inline int64
 comb_tick_of_ns(int64 unix_ms, int32 ns)
 {
@@ -41,7 +41,7 @@ comb_tick_of_ns(int64 unix_ms, int32 ns)
 		((int64) ns << COMB_FRACTION_BITS) / COMB_NS_PER_MS;
 }
 
-/* The tick in which a microsecond begins; unix_us must not be negative. */
+/* Returns the tick in which a microsecond begins.  unix_us must not be negative. */
 static inline int64
 comb_tick_of_us(int64 unix_us)
 {
@@ -55,7 +55,7 @@ comb_tick_ms(int64 tick)
 	return tick >> COMB_FRACTION_BITS;
 }
 
-/* How many ticks are left in the tick's millisecond, itself included. */
+/* Returns the number of ticks from this one to the end of its millisecond. */
 static inline int64
 comb_tick_room(int64 tick)
 {
@@ -63,9 +63,9 @@ comb_tick_room(int64 tick)
 }
 
 /*
- * The last microsecond that begins in or before a tick, the inverse of
- * comb_tick_of_us().  A tick is 61 ns and a microsecond 16.384 ticks, so each
- * tick belongs to one microsecond and none is left without.
+ * Returns the last microsecond that begins in the tick or before it.  This is the
+ * inverse of comb_tick_of_us(): a microsecond has 16.384 ticks, so different
+ * microseconds begin in different ticks.
  */
 static inline int64
 comb_tick_us(int64 tick)
@@ -76,7 +76,7 @@ comb_tick_us(int64 tick)
 		(((fraction + 1) * COMB_US_PER_MS - 1) >> COMB_FRACTION_BITS);
 }
 
-/* The COMB with that time; of random, the lower 60 bits are used. */
+/* Composes a COMB from a tick and the lower 60 bits of random. */
 static inline UuidHalves
 comb_compose(int64 tick, uint64 random)
 {
@@ -98,7 +98,7 @@ comb_is_valid(UuidHalves halves)
 		uuid_variant(halves) == COMB_VARIANT;
 }
 
-/* The time of a valid COMB. */
+/* Returns the tick of a valid COMB. */
 static inline int64
 comb_tick(UuidHalves halves)
 {

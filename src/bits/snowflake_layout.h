@@ -1,18 +1,20 @@
 /*
  * snowflake_layout.h
- *	  The bits of a snowflake id.
+ *	  The layouts of snowflake ids.
  *
- * From the top: 0 | milliseconds since an epoch | shard | sequence.  How many
- * bits each part has, and which epoch, is the constant SnowflakeLayout that
- * every function here takes; with a constant argument the compiler folds it
- * away.  Another layout is another constant.  Everything that depends on a width or
- * on the epoch, be it an array's size or a number in a message, is derived from it.
+ * From the top, an id has the fields
  *
- * A "tick" is an id without its shard, milliseconds << sequence_bits |
- * sequence: one more than the last tick of a millisecond is the first of the
- * next, so that the ticks of a shard are simply counted up.
+ *	 0 | milliseconds since an epoch | shard | sequence
  *
- * Nothing here checks a range; callers do, before they compose.
+ * A constant of type SnowflakeLayout defines the epoch and the width of each field.
+ * Every function here takes a layout; the compiler computes with its constants.  Array
+ * sizes, limits and numbers in messages are derived from the layouts as well.
+ *
+ * A tick is an id without its shard: milliseconds << sequence_bits | sequence.  The last
+ * tick of a millisecond plus 1 is the first tick of the next, so a shard can simply
+ * count its ticks.
+ *
+ * These functions do not check ranges.  Callers must do so before they compose an id.
  */
 #ifndef SEQID_SNOWFLAKE_LAYOUT_H
 #define SEQID_SNOWFLAKE_LAYOUT_H
@@ -21,16 +23,16 @@
 
 typedef struct SnowflakeLayout
 {
-	const char *name;			/* what its functions begin with */
-	int			number;			/* its place in snowflake_layouts */
-	int64		epoch_unix_ms;	/* millisecond 0, counted from 1970 */
+	const char *name;			/* prefix of the SQL function names */
+	int			number;			/* index in snowflake_layouts */
+	int64		epoch_unix_ms;	/* milliseconds from 1970 to the epoch */
 	int			time_bits;
 	int			shard_bits;
 	int			sequence_bits;
 	int			first_word;		/* see SNOWFLAKE_WORDS */
 } SnowflakeLayout;
 
-/* 64 bits, milliseconds since 2023-01-01 00:00:00 UTC. */
+/* 64 bits; the epoch is 2023-01-01 00:00:00 UTC. */
 #define SNOWFLAKE_64_SHARDS	(1 << 10)
 static const SnowflakeLayout snowflake_64 = {
 	.name = "snowflake",
@@ -42,7 +44,7 @@ static const SnowflakeLayout snowflake_64 = {
 	.first_word = 0
 };
 
-/* The same in 53 bits, which a double precision number holds exactly. */
+/* 53 bits, which a double precision number represents exactly; the same epoch. */
 #define SNOWFLAKE_53_SHARDS	(1 << 5)
 static const SnowflakeLayout snowflake_53 = {
 	.name = "snowflake53",
@@ -54,18 +56,17 @@ static const SnowflakeLayout snowflake_53 = {
 	.first_word = SNOWFLAKE_64_SHARDS
 };
 
-/* For what is done for all of them. */
 #define SNOWFLAKE_LAYOUTS	2
 static const SnowflakeLayout *const snowflake_layouts[SNOWFLAKE_LAYOUTS] = {
 	&snowflake_64, &snowflake_53
 };
 
-/* The most shards that any layout has. */
+/* Number of shards of the layout that has the most. */
 #define SNOWFLAKE_MAX_SHARDS	SNOWFLAKE_64_SHARDS
 
 /*
- * The shards of all layouts, which have a word each: ticks of different layouts
- * must not meet in one.  The words of a layout begin at its first_word.
+ * Number of shards of all layouts.  Each has a counter of its own, because layouts differ
+ * in the width of a tick.  The counters of a layout begin at its first_word.
  */
 #define SNOWFLAKE_WORDS			(SNOWFLAKE_64_SHARDS + SNOWFLAKE_53_SHARDS)
 
@@ -121,7 +122,10 @@ snowflake_id_sequence(const SnowflakeLayout *layout, int64 id)
 	return id & snowflake_max_sequence(layout);
 }
 
-/* The first tick of a millisecond; defined, if useless, for any ms. */
+/*
+ * Returns the first tick of a millisecond.  The result is defined for any ms, but only
+ * meaningful if ms is in range.
+ */
 static inline int64
 snowflake_first_tick(const SnowflakeLayout *layout, int64 ms)
 {
@@ -134,7 +138,7 @@ snowflake_tick_ms(const SnowflakeLayout *layout, int64 tick)
 	return tick >> layout->sequence_bits;
 }
 
-/* How many ticks are left in the tick's millisecond, itself included. */
+/* Returns the number of ticks from this one to the end of its millisecond. */
 static inline int64
 snowflake_tick_room(const SnowflakeLayout *layout, int64 tick)
 {

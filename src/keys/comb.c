@@ -1,23 +1,21 @@
 /*
  * comb.c
- *	  Issues COMBs: UUIDs that increase over all backends of a database.
+ *	  Generates COMBs: UUIDs of version 7 that ascend over all backends of a database.
  *
- * A word in shared memory, one for each database, holds the last tick (see
- * comb_layout.h) that was handed out.  The next is the clock's, or that one plus 1
- * if the clock is not beyond it; whoever moves the word owns the ticks it passed.
- * So no two COMBs of a database and a server's life share a tick, and their order
- * is that in which they were drawn; the random bits behind the tick make them
- * unique beyond that: over restarts, standbys, databases and other servers.
+ * Each database has a counter in shared memory, which contains the last tick that was
+ * reserved; see comb_layout.h.  The next tick is that of the clock, or the last tick plus
+ * 1 if the clock is not past it.  A backend that advances the counter owns the ticks in
+ * between.  Therefore no two COMBs of a database and server lifetime have the same tick,
+ * and they ascend in the order in which they were generated.  The random bits make COMBs
+ * unique across server lifetimes, standbys, databases and servers.
  *
- * A clock that was set back costs nothing but accuracy: COMBs go on from the
- * last one.  How far they are ahead does not grow, see pace.h, whatever is drawn:
- * otherwise anybody could drive the word, and with it the durable mark, into the
- * future.  It is milliseconds that are compared: COMBs that are drawn within 61
- * ns of each other are ahead of the clock by some ticks, and need not wait.
+ * If the clock was set back, COMBs continue from the last one, with times ahead of the
+ * clock.  Their lead must not grow: otherwise any user could move the counter, and with it
+ * the mark, into the future.  pace.h explains how that is prevented.  The lead is measured
+ * in whole milliseconds, so that COMBs within one millisecond need not wait.
  *
- * After a restart or a promotion they go on above the durable mark, so that
- * their order survives it; on a standby, which can log nothing, they are in order
- * within its own life.
+ * After a restart or a promotion COMBs start above the mark, so that they still ascend.
+ * A standby cannot write WAL.  Its COMBs ascend within its server lifetime only.
  */
 #include "postgres.h"
 
@@ -38,12 +36,12 @@
 #include "utils/timestamp.h"
 
 /*
- * How many ticks comb_uuids() reserves at a time, at most.  They are handed out
- * while other backends already draw later ones, so this must not be long: 16 us.
+ * Largest run of comb_uuids().  Other backends reserve later ticks before the keys of a
+ * run are returned, so a run must be short: 256 ticks are 16 us.
  */
 #define COMB_RUN_TICKS 256
 
-/* The tick of a reading of the clock, 0 before 1970. */
+/* Returns the tick of a clock reading, or 0 if that is before 1970. */
 static inline int64
 tick_of_clock(WallTime now)
 {
@@ -52,14 +50,14 @@ tick_of_clock(WallTime now)
 	return comb_tick_of_ns(Min(now.unix_ms, COMB_MAX_UNIX_MS), now.ns);
 }
 
-/* Where the ticks of this backend begin; see seqid_key_floor_ms. */
+/* Returns the first tick above the floor; see seqid_key_floor_ms. */
 static inline int64
 floor_tick(void)
 {
 	return comb_tick_of_ns(seqid_key_floor_ms + 1, 0);
 }
 
-/* Moves the word from last past the run; false if another backend was first. */
+/* Advances the counter over a run.  Returns false if another backend was faster. */
 static inline bool
 claim_run(pg_atomic_uint64 *word, uint64 *last, int64 first, int at_most,
 		  int *reserved)
@@ -69,7 +67,7 @@ claim_run(pg_atomic_uint64 *word, uint64 *last, int64 first, int at_most,
 										  (uint64) (first + *reserved - 1));
 }
 
-/* The rare case: the word, or the floor, is in a millisecond still to come. */
+/* Reserves ticks if the counter, or the floor, is ahead of the clock's millisecond. */
 static pg_noinline int64
 reserve_ahead_of_clock(pg_atomic_uint64 *word, int at_most, int *reserved)
 {
@@ -83,7 +81,7 @@ reserve_ahead_of_clock(pg_atomic_uint64 *word, int at_most, int *reserved)
 		int64		clock_now;
 		int64		first;
 
-		/* The clock must not be older than the word, as in shard_clock.c. */
+		/* The clock must be read after the counter, as in shard_clock.c. */
 		pg_read_barrier();
 		now = wall_clock_read();
 		clock_now = tick_of_clock(now);
@@ -114,8 +112,8 @@ reserve_uncovered(int at_most, int *reserved)
 	int64		first;
 
 	/*
-	 * The clock is read once: who was faster has moved the word to it or past
-	 * it, and the one after is ours if we are quick.
+	 * The clock is read only once.  A faster backend has advanced the counter
+	 * to that time or past it, so the next tick follows the counter.
 	 */
 	do
 	{
@@ -128,10 +126,10 @@ reserve_uncovered(int at_most, int *reserved)
 }
 
 /*
- * Reserves consecutive ticks of one millisecond and returns the first; *reserved
- * is how many, at least 1 and at most at_most.  Takes no lock; when a millisecond
- * is used up it waits, interruptibly, for the clock to tick.  For the durable
- * mark see clock_mark.h.
+ * Reserves 1 to at_most consecutive ticks of one millisecond, stores their number in
+ * *reserved, and returns the first.  It takes no lock.  If a millisecond is used up, it
+ * waits for the next; the wait can be interrupted.  It can write WAL and flush it; see
+ * clock_mark.h.
  */
 static inline int64
 reserve_comb_ticks(int at_most, int *reserved)
@@ -156,8 +154,11 @@ comb_at_tick(int64 tick)
 
 /*
  * comb_uuid() returns uuid
- *	  A COMB greater than all that any backend of the database drew before.  2200H when the
- *	  time of the format is over.
+ *	  Returns the next COMB, which is greater than all that this database generated
+ *	  before.  On a standby, it is greater than all of its server lifetime.
+ *
+ *	  Errors: 55000 if the mark is missing; 2200H after the year 10889, the end of the 48
+ *	  bits of time.
  */
 PG_FUNCTION_INFO_V1(comb_uuid);
 Datum
@@ -188,8 +189,10 @@ static const KeyRunKind comb_run = {
 
 /*
  * comb_uuids(count bigint) returns setof uuid
- *	  The next count COMBs in ascending order, none for 0.  22023 for a
- *	  negative count.
+ *	  Returns the next count COMBs, in ascending order.  They are reserved in runs while
+ *	  they are fetched.
+ *
+ *	  Errors: 22023 if the count is negative; all errors of comb_uuid().
  */
 PG_FUNCTION_INFO_V1(comb_uuids);
 Datum
@@ -201,8 +204,9 @@ comb_uuids(PG_FUNCTION_ARGS)
 
 /*
  * comb_uuid_at(created_at timestamptz) returns uuid
- *	  A COMB with that time and random bits behind it.  22003 for a time that
- *	  the format cannot tell.
+ *	  Returns a COMB with this time, to the microsecond, and random bits.
+ *
+ *	  Errors: 22003 if the time is not between 1970-01-01 and 10889-08-02.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_at);
 Datum
@@ -213,7 +217,7 @@ comb_uuid_at(PG_FUNCTION_ARGS)
 	PG_RETURN_UUID_P(comb_at_tick(tick));
 }
 
-/* The tick of a COMB that is not from the future. */
+/* Returns the tick of a COMB.  Raises 22023 if it is too far ahead of the clock. */
 static int64
 validated_tick(const pg_uuid_t *uuid)
 {
@@ -224,19 +228,21 @@ validated_tick(const pg_uuid_t *uuid)
 	if (ahead_ms > seqid_max_clock_regression_ms)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("uuid %s is from the future",
+				 errmsg("uuid %s is in the future",
 						DatumGetCString(DirectFunctionCall1(uuid_out,
 															UUIDPGetDatum(uuid)))),
-				 errdetail("Its time is %lld ms ahead of the clock, and at most %.0f ms are allowed.",
-						   (long long) ahead_ms,
-						   seqid_max_clock_regression_ms)));
+				 errdetail("Its time is %lld ms ahead of the clock, and \"seqid.max_clock_regression\" is %.0f ms.",
+						   (long long) ahead_ms, seqid_max_clock_regression_ms),
+				 errhint("Compare the clocks of this server and of the server that generated the UUID.")));
 	return tick;
 }
 
 /*
  * comb_uuid_validate(id uuid) returns uuid
- *	  The argument.  22023 if it is not a COMB, or if its time is ahead of the
- *	  clock by more than seqid.max_clock_regression.
+ *	  Returns the argument.
+ *
+ *	  Errors: 22023 if it is not a COMB, or if it is ahead of the clock by more than
+ *	  seqid.max_clock_regression.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_validate);
 Datum
@@ -250,8 +256,10 @@ comb_uuid_validate(PG_FUNCTION_ARGS)
 
 /*
  * comb_uuid_witness(id uuid) returns uuid
- *	  The argument.  From here on, COMBs of this database are greater than it, also
- *	  after a restart.  Errors as comb_uuid_validate().
+ *	  Returns the argument.  All COMBs that this database generates later are greater,
+ *	  also after a restart.
+ *
+ *	  Errors: those of comb_uuid_validate(); 55000 if the mark is missing.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_witness);
 Datum
