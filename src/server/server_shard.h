@@ -52,10 +52,10 @@ seqid_server_shard(void)
 extern const char *seqid_shard_source(void);
 
 /*
- * Raises read_only_sql_transaction on a standby, which does not know what its
- * primary issues meanwhile.
+ * Raises read_only_sql_transaction on a standby, with a hint to connect to the primary.
+ * action completes the message "cannot ... during recovery".
  */
-extern void seqid_prevent_during_recovery(void);
+extern void seqid_prevent_during_recovery(const char *action);
 
 /*
  * To be called if seqid_allowed_shard_set does not have the shard.  Raises
