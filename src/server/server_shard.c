@@ -25,13 +25,12 @@ seqid_timeline(void)
 }
 
 void
-seqid_prevent_during_recovery(const char *action)
+seqid_report_recovery(const char *action)
 {
-	if (unlikely(RecoveryInProgress()))
-		ereport(ERROR,
-				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-				 errmsg("cannot %s during recovery", action),
-				 errhint("Connect to the primary.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+			 errmsg("cannot %s during recovery", action),
+			 errhint("Connect to the primary.")));
 }
 
 int

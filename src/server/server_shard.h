@@ -13,6 +13,7 @@
 
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "server/guc.h"
 
 /* What this backend found last; use seqid_server_shard(). */
@@ -51,11 +52,19 @@ seqid_server_shard(void)
 /* Who has set seqid.shards, in the words of pg_settings. */
 extern const char *seqid_shard_source(void);
 
+/* Raises the error of seqid_prevent_during_recovery(). */
+extern void seqid_report_recovery(const char *action);
+
 /*
  * Raises read_only_sql_transaction on a standby, with a hint to connect to the primary.
  * action completes the message "cannot ... during recovery".
  */
-extern void seqid_prevent_during_recovery(const char *action);
+static inline void
+seqid_prevent_during_recovery(const char *action)
+{
+	if (unlikely(RecoveryInProgress()))
+		seqid_report_recovery(action);
+}
 
 /*
  * To be called if seqid_allowed_shard_set does not have the shard.  Raises
