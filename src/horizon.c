@@ -63,7 +63,6 @@ snowflake_bound(const SnowflakeLayout *layout, int64 horizon_ms)
  *	  less.
  *	  lsn, timeline: a standby that has replayed this position has all rows of the
  *	  transactions that have ended.
- *
  *	  Errors: 25001 under REPEATABLE READ and SERIALIZABLE; 25006 on a standby; 55000 if
  *	  the mark is missing.
  */

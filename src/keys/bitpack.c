@@ -98,7 +98,6 @@ unpack(const BitLayout *layout, int64 id, int64 *fields)
  * bits_pack(widths int[], fields bigint[]) returns bigint
  *	  Returns an id that contains the fields.  Each width is in bits, and the sum of the
  *	  widths is between 1 and 63.
- *
  *	  Errors: 22004 if an array contains NULL.  22023 if an array has several dimensions,
  *	  the arrays differ in length, or a width or the sum is out of range.  22003 if a
  *	  field is negative or does not fit its width.
@@ -141,7 +140,6 @@ bits_pack(PG_FUNCTION_ARGS)
 /*
  * bits_unpack(widths int[], id bigint) returns bigint[]
  *	  Returns the fields of an id.
- *
  *	  Errors: those of bits_pack() for the widths; 22003 if the id is negative or has
  *	  bits above its first field.
  */
@@ -164,7 +162,6 @@ bits_unpack(PG_FUNCTION_ARGS)
 /*
  * bits_text(widths int[], id bigint) returns text
  *	  Returns the binary digits of an id, with a vertical bar between fields.
- *
  *	  Errors: those of bits_unpack().
  */
 PG_FUNCTION_INFO_V1(bits_text);

@@ -156,7 +156,6 @@ comb_at_tick(int64 tick)
  * comb_uuid() returns uuid
  *	  Returns the next COMB, which is greater than all that this database generated
  *	  before.  On a standby, it is greater than all of its server lifetime.
- *
  *	  Errors: 55000 if the mark is missing; 2200H after the year 10889, the end of the 48
  *	  bits of time.
  */
@@ -191,7 +190,6 @@ static const KeyRunKind comb_run = {
  * comb_uuids(count bigint) returns setof uuid
  *	  Returns the next count COMBs, in ascending order.  They are reserved in runs while
  *	  they are fetched.
- *
  *	  Errors: 22023 if the count is negative; all errors of comb_uuid().
  */
 PG_FUNCTION_INFO_V1(comb_uuids);
@@ -205,7 +203,6 @@ comb_uuids(PG_FUNCTION_ARGS)
 /*
  * comb_uuid_at(created_at timestamptz) returns uuid
  *	  Returns a COMB with this time, to the microsecond, and random bits.
- *
  *	  Errors: 22003 if the time is not between 1970-01-01 and 10889-08-02.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_at);
@@ -240,7 +237,6 @@ validated_tick(const pg_uuid_t *uuid)
 /*
  * comb_uuid_validate(id uuid) returns uuid
  *	  Returns the argument.
- *
  *	  Errors: 22023 if it is not a COMB, or if it is ahead of the clock by more than
  *	  seqid.max_clock_regression.
  */
@@ -258,7 +254,6 @@ comb_uuid_validate(PG_FUNCTION_ARGS)
  * comb_uuid_witness(id uuid) returns uuid
  *	  Returns the argument.  All COMBs that this database generates later are greater,
  *	  also after a restart.
- *
  *	  Errors: those of comb_uuid_validate(); 55000 if the mark is missing.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_witness);

@@ -36,7 +36,6 @@ comb_time(const pg_uuid_t *id)
 /*
  * comb_uuid_timestamp(id uuid) returns timestamptz
  *	  Returns the time of a COMB, in microseconds.
- *
  *	  Errors: 22023 if the UUID is not a COMB.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_timestamp);
@@ -50,7 +49,6 @@ comb_uuid_timestamp(PG_FUNCTION_ARGS)
  * comb_uuid_timestamp_text(id text) returns timestamptz
  *	  Returns the time of a COMB in text form, in microseconds.  It is meant for programs
  *	  that have keys as text only.
- *
  *	  Errors: 22P02 if the text is not a UUID; 22023 if the UUID is not a COMB.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_timestamp_text);
@@ -66,7 +64,6 @@ comb_uuid_timestamp_text(PG_FUNCTION_ARGS)
 /*
  * comb_uuid_first(created_at timestamptz) returns uuid
  *	  Returns the smallest COMB of the time's microsecond.
- *
  *	  Errors: 22003 if the time is not between 1970-01-01 and 10889-08-02.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_first);
@@ -81,7 +78,6 @@ comb_uuid_first(PG_FUNCTION_ARGS)
 /*
  * comb_uuid_last(created_at timestamptz) returns uuid
  *	  Returns the largest COMB of the time's microsecond.
- *
  *	  Errors: 22003 if the time is not between 1970-01-01 and 10889-08-02.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_last);

@@ -29,7 +29,6 @@ checked_buckets(int32 buckets)
 /*
  * jump_hash(key bigint, buckets int) returns int
  *	  Returns the bucket of a key, 0 to buckets - 1.
- *
  *	  Errors: 22023 if buckets is not positive.
  */
 PG_FUNCTION_INFO_V1(jump_hash);
@@ -45,7 +44,6 @@ jump_hash(PG_FUNCTION_ARGS)
  * jump_hash_text(key text, buckets int) returns int
  *	  Returns the bucket of a text, 0 to buckets - 1.  It depends on the bytes of the
  *	  text in the encoding of the database, but not on the collation.
- *
  *	  Errors: 22023 if buckets is not positive.
  */
 PG_FUNCTION_INFO_V1(jump_hash_text);
@@ -64,7 +62,6 @@ jump_hash_text(PG_FUNCTION_ARGS)
 /*
  * jump_hash_uuid(key uuid, buckets int) returns int
  *	  Returns the bucket of a UUID, 0 to buckets - 1.  It depends on all 16 bytes.
- *
  *	  Errors: 22023 if buckets is not positive.
  */
 PG_FUNCTION_INFO_V1(jump_hash_uuid);

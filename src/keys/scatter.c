@@ -53,7 +53,6 @@ seqid_scatter_next(Oid sequence, int prefix_bits, bool check_permissions)
 /*
  * scatter_nextval(sequence regclass, prefix_bits int) returns bigint
  *	  Returns the scattered id of the sequence's next value.
- *
  *	  Errors: 22023 if prefix_bits is not between 0 and 32; 2200H if the value is less
  *	  than 1; all errors of nextval().
  */
@@ -70,7 +69,6 @@ scatter_nextval(PG_FUNCTION_ARGS)
 /*
  * scatter_prefix(id bigint, prefix_bits int) returns bigint
  *	  Returns the number of the small sequence, 0 to 2^prefix_bits - 1.
- *
  *	  Errors: 22003 if the id is negative; 22023 if prefix_bits is not between 0 and 32.
  */
 PG_FUNCTION_INFO_V1(scatter_prefix);
@@ -86,7 +84,6 @@ scatter_prefix(PG_FUNCTION_ARGS)
 /*
  * scatter_value(id bigint, prefix_bits int) returns bigint
  *	  Returns the value of the id within its small sequence, counted from 0.
- *
  *	  Errors: those of scatter_prefix().
  */
 PG_FUNCTION_INFO_V1(scatter_value);
@@ -102,7 +99,6 @@ scatter_value(PG_FUNCTION_ARGS)
 /*
  * scatter_ordinal(id bigint, prefix_bits int) returns bigint
  *	  Returns the value of the sequence for which the id was generated, minus 1.
- *
  *	  Errors: those of scatter_prefix().
  */
 PG_FUNCTION_INFO_V1(scatter_ordinal);

@@ -52,7 +52,6 @@ uuid_in_block(int64 value, int32 block_size, int32 block_count)
 /*
  * uuid_sequence_nextval(sequence regclass, block_size int, block_count int) returns uuid
  *	  Returns a UUID of version 4 in the block of the sequence's next value, minus 1.
- *
  *	  Errors: 22023 if block_size or block_count is not positive; all errors of
  *	  nextval().
  */
@@ -86,7 +85,6 @@ uuid_sequence_nextval(PG_FUNCTION_ARGS)
  * uuid_time_nextval(interval_length int, interval_count int) returns uuid
  *	  Returns a UUID of version 4 in the block of the current interval.  interval_length
  *	  is in seconds.
- *
  *	  Errors: 22023 if interval_length or interval_count is not positive.
  */
 PG_FUNCTION_INFO_V1(uuid_time_nextval);

@@ -85,7 +85,6 @@ next_id(const SnowflakeLayout *layout, int64 shard)
  *	  Returns the next id of the shard, 0 to 1023, which is greater than every id that
  *	  the shard returned before on this server.  Waits for the next millisecond if the
  *	  current one is used up.
- *
  *	  Errors: 22023 if the shard is out of range.  25006 on a standby.  55000 if
  *	  seqid.allowed_shards does not contain the shard, if the clock is behind by more
  *	  than seqid.max_clock_regression or before 2023, or if the mark is missing.
@@ -103,7 +102,6 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextval, nextval, snowflake_53);
 /*
  * snowflake_nextval() returns bigint
  *	  Returns the next id of this server's shard, which seqid.shards determines.
- *
  *	  Errors: 55000 if seqid.shards is empty; 22023 if the layout does not have the
  *	  shard; all others of snowflake_nextval(shard).
  */
@@ -170,7 +168,6 @@ static const KeyRunKind snowflake_runs[SNOWFLAKE_LAYOUTS] = {
  *	  Returns the next count ids of the shard, 0 to 1023, in ascending order.  They are
  *	  reserved in runs while they are fetched.  A run has at most the ids of one
  *	  millisecond.
- *
  *	  Errors: 22023 if the count is negative; for each run, those of
  *	  snowflake_nextval(shard).
  */
@@ -193,7 +190,6 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextvals, nextvals, snowflake_53);
  * snowflake_nextblock(shard bigint, count int) returns bigint
  *	  Reserves count consecutive ids of the shard, 0 to 1023, and returns the first.
  *	  All have the same millisecond, and no other call returns any of them.
- *
  *	  Errors: 22023 if the count is not between 1 and 4096, the ids of a millisecond
  *	  (128 for snowflake53); all others of snowflake_nextval(shard).
  */
@@ -254,7 +250,6 @@ raise_to_id(const SnowflakeLayout *layout, int64 id)
  * snowflake_witness(id bigint) returns bigint
  *	  Returns the argument.  All ids that this server's shard returns later are
  *	  greater.  In this database that holds after a restart, too.
- *
  *	  Errors: 22003 if the id is out of range; 22023 if it is ahead of the clock by
  *	  more than seqid.max_clock_regression; all others of snowflake_nextval().
  */
@@ -274,7 +269,6 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_witness, witness, snowflake_53);
  * snowflake_currval() returns bigint
  *	  Returns the last id of this layout that the session generated, of any shard.  It
  *	  does not include ids that parallel workers generated.
- *
  *	  Errors: 55000 if the session has not generated an id of this layout.
  */
 static pg_attribute_always_inline Datum

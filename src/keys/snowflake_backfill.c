@@ -158,7 +158,6 @@ begin_backfill(FunctionCallInfo fcinfo, int64 last_tick)
  *	  millisecond, or a later one if the previous rows have used that up.  All are
  *	  greater than "after" unless that is NULL.  Times before 2023 count as its first
  *	  millisecond.  A row whose time or shard is NULL gets NULL.
- *
  *	  Errors: 22023 if the time is in the future, the rows are not in the order of their
  *	  times, the shard is out of range, or "after" is of another shard.  22003 if "after"
  *	  is out of range.  55000 if this server can issue the shard or has issued it since it

@@ -59,7 +59,6 @@ id_timestamp(const SnowflakeLayout *layout, int64 id)
 /*
  * snowflake_timestamp(id bigint) returns timestamptz
  *	  Returns the time of an id, in milliseconds.
- *
  *	  Errors: 22003 if the id is negative.
  */
 static pg_attribute_always_inline Datum
@@ -74,7 +73,6 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_timestamp, get_timestamp, snowflake_53);
 /*
  * snowflake_shard(id bigint) returns int
  *	  Returns the shard of an id, 0 to 1023.
- *
  *	  Errors: 22003 if the id is negative.
  */
 static pg_attribute_always_inline Datum
@@ -92,7 +90,6 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_shard, get_shard, snowflake_53);
  * snowflake_sequence(id bigint) returns int
  *	  Returns the sequence of an id, 0 to 4095: its number within its millisecond and
  *	  shard.
- *
  *	  Errors: 22003 if the id is negative.
  */
 static pg_attribute_always_inline Datum
@@ -109,7 +106,6 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_sequence, get_sequence, snowflake_53);
 /*
  * snowflake_parts(id bigint) returns (created_at, shard, sequence)
  *	  Returns the time in milliseconds, the shard and the sequence of an id as a row.
- *
  *	  Errors: 22003 if the id is negative.
  */
 static pg_attribute_always_inline Datum
@@ -137,7 +133,6 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_parts, get_parts, snowflake_53);
 /*
  * snowflake_make(created_at timestamptz, shard bigint, sequence int) returns bigint
  *	  Returns the id with this time, truncated to the millisecond, shard and sequence.
- *
  *	  Errors: 22003 if the time is not between 2023-01-01 and 2092-09-06; 22023 if the
  *	  shard is not between 0 and 1023, or the sequence not between 0 and 4095.
  */
@@ -159,7 +154,6 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_make, make_id, snowflake_53);
 /*
  * snowflake_first(created_at timestamptz) returns bigint
  *	  Returns the smallest id of the time's millisecond.
- *
  *	  Errors: 22003 if the time is not between 2023-01-01 and 2092-09-06.
  */
 static pg_attribute_always_inline Datum
@@ -176,7 +170,6 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_first, first_id, snowflake_53);
 /*
  * snowflake_last(created_at timestamptz) returns bigint
  *	  Returns the largest id of the time's millisecond.
- *
  *	  Errors: 22003 if the time is not between 2023-01-01 and 2092-09-06.
  */
 static pg_attribute_always_inline Datum

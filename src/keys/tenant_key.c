@@ -39,7 +39,6 @@ pack(int64 tenant, int64 entity)
 /*
  * tenant_key_pack(tenant_id bigint, entity_id bigint) returns bigint
  *	  Returns the key of a tenant and an entity.
- *
  *	  Errors: 22003 if tenant_id is not between 0 and 2^22 - 1, or entity_id not between
  *	  0 and 2^40 - 1.
  */
@@ -55,7 +54,6 @@ tenant_key_pack(PG_FUNCTION_ARGS)
 /*
  * tenant_key_tenant(id bigint) returns bigint
  *	  Returns the tenant of a key, 0 to 2^22 - 1.
- *
  *	  Errors: 22003 if the key is not between 0 and 2^62 - 1.
  */
 PG_FUNCTION_INFO_V1(tenant_key_tenant);
@@ -70,7 +68,6 @@ tenant_key_tenant(PG_FUNCTION_ARGS)
 /*
  * tenant_key_entity(id bigint) returns bigint
  *	  Returns the entity of a key, 0 to 2^40 - 1.
- *
  *	  Errors: 22003 if the key is not between 0 and 2^62 - 1.
  */
 PG_FUNCTION_INFO_V1(tenant_key_entity);
@@ -85,7 +82,6 @@ tenant_key_entity(PG_FUNCTION_ARGS)
 /*
  * tenant_key_nextval(tenant_id bigint, entities regclass) returns bigint
  *	  Returns the key of a tenant and the next value of a sequence.
- *
  *	  Errors: 22003 if tenant_id is not between 0 and 2^22 - 1, or the value not between
  *	  0 and 2^40 - 1; all errors of nextval().
  */

@@ -52,7 +52,6 @@ base62_encode(PG_FUNCTION_ARGS)
 /*
  * base62_decode(encoded text) returns bigint
  *	  Returns the id of a text.  Leading zeros are accepted.
- *
  *	  Errors: 22P02 if the text is empty, has other characters than 0-9A-Za-z, or has
  *	  more than 64 bytes; 22003 if the number has more than 64 bits.
  */
@@ -87,7 +86,6 @@ crockford32_encode(PG_FUNCTION_ARGS)
  * crockford32_decode(encoded text) returns uuid
  *	  Returns the UUID of a text that has 26 characters and any number of hyphens.  Both
  *	  cases are accepted, I and L are read as 1, and O is read as 0.
- *
  *	  Errors: 22P02 if the text is not of this form or has more than 64 bytes; 22003 if
  *	  the first character is greater than 7, because the UUID would have more than
  *	  128 bits.
