@@ -4,12 +4,12 @@
 \echo Use "CREATE EXTENSION seqid" to load this file. \quit
 
 --
--- Functions for keys are in the schema that CREATE EXTENSION names.  The schema seqid has
--- the rest: tables, views and sequences in a user's schema would end up in the
--- migrations and schema dumps of the user's tools.
+-- The schema that CREATE EXTENSION names contains the functions for keys, and nothing else.
+-- All other objects are in the schema seqid: tools for migrations and schema dumps would
+-- include tables, views and sequences that they find in a user's schema.
 --
--- While objects of the schema seqid are created, the search_path has pg_catalog only: in
--- the user's schema there can be functions and operators that fit better.
+-- While the objects in seqid are created, the search_path contains only pg_catalog.
+-- Otherwise a function or operator in the user's schema could be chosen instead.
 --
 
 SET LOCAL search_path = pg_catalog, pg_temp;
@@ -19,12 +19,12 @@ BEGIN
 	IF '@extschema@' = 'seqid' THEN
 		RAISE invalid_schema_name USING
 			MESSAGE = 'extension "seqid" cannot be created in schema "seqid"',
-			DETAIL = 'It creates this schema for its administration.',
-			HINT = 'Run CREATE EXTENSION seqid, or name another schema.';
+			DETAIL = 'The extension creates the schema "seqid" for its administrative objects.',
+			HINT = 'Run CREATE EXTENSION seqid, or name a schema other than "seqid".';
 	END IF;
 
-	-- Tools that load a dump of schemas create the schema before the extension.  It is
-	-- replaced if it is empty, and the role that creates the extension may drop it.
+	-- Some tools create the schema before the extension when they restore a dump.  An
+	-- empty schema is replaced, if the role that creates the extension can drop it.
 	BEGIN
 		IF pg_has_role((SELECT extowner FROM pg_extension WHERE extname = 'seqid'),
 					   (SELECT nspowner FROM pg_namespace WHERE nspname = 'seqid'), 'USAGE') THEN
@@ -36,103 +36,105 @@ BEGIN
 	IF to_regnamespace('seqid') IS NOT NULL THEN
 		RAISE duplicate_schema USING
 			MESSAGE = 'schema "seqid" already exists',
-			DETAIL = 'The extension creates this schema for its administration.',
-			HINT = 'Run ALTER SCHEMA seqid RENAME TO another_name, or drop the schema.';
+			DETAIL = 'The extension creates the schema "seqid" for its administrative objects.',
+			HINT = 'Run ALTER SCHEMA seqid RENAME TO another_name, or DROP SCHEMA seqid, then try again.';
 	END IF;
 END
 $$;
 
 CREATE SCHEMA seqid;
-COMMENT ON SCHEMA seqid IS 'administration of extension "seqid"';
+COMMENT ON SCHEMA seqid IS 'administrative objects of extension "seqid"';
 
 --
--- The durable clock mark.  See src/clock/clock_mark.c, which alone writes it.
+-- The clock mark: a durable upper bound on the times of issued keys.  Only
+-- src/clock/clock_mark.c and src/clock/mark_repair.c write it.
 --
 
 CREATE SEQUENCE seqid.clock_mark
 	AS bigint MINVALUE 0 START WITH 0 NO CYCLE;
 COMMENT ON SEQUENCE seqid.clock_mark IS
-'durable upper bound on the times of keys issued in this database, in milliseconds since 1970; do not modify';
+'durable upper bound on the timestamps of keys issued in this database, in milliseconds since 1970; do not modify';
 SELECT pg_extension_config_dump('seqid.clock_mark', '');
 
 SET LOCAL search_path = @extschema@, pg_temp;
 
 --
--- Snowflake ids: milliseconds since 2023 (41 bits) | shard (10) | sequence (12)
+-- Snowflake ids, in 64 bits.  From the top: 0 | milliseconds since 2023-01-01 UTC (41 bits)
+-- | shard (10 bits) | sequence (12 bits).  See src/bits/snowflake_layout.h.
 --
 
-CREATE FUNCTION snowflake_nextval(shard int)
+CREATE FUNCTION snowflake_nextval(shard bigint)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_nextval'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_nextval(int) IS
-'next snowflake id of a shard (0 to 1023), greater than all it issued before on this server';
+COMMENT ON FUNCTION snowflake_nextval(bigint) IS
+'next snowflake id of a shard (0 to 1023), greater than all ids that the shard issued before on this server';
 
 CREATE FUNCTION snowflake_nextval()
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_nextval_of_server'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_nextval() IS
-'next snowflake id of this server''s shard, see seqid.shards';
+'next snowflake id of this server''s shard, which seqid.shards determines';
 
-CREATE FUNCTION snowflake_nextvals(shard int, count bigint)
+CREATE FUNCTION snowflake_nextvals(shard bigint, count bigint)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'snowflake_nextvals'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_nextvals(int, bigint) IS
-'next count snowflake ids of a shard, in ascending order';
+COMMENT ON FUNCTION snowflake_nextvals(bigint, bigint) IS
+'next count snowflake ids of a shard (0 to 1023), in ascending order';
 
-CREATE FUNCTION snowflake_nextblock(shard int, count int)
+CREATE FUNCTION snowflake_nextblock(shard bigint, count int)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_nextblock'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_nextblock(int, int) IS
-'first of count (1 to 4096) consecutive snowflake ids of a shard, all reserved for the caller';
+COMMENT ON FUNCTION snowflake_nextblock(bigint, int) IS
+'first of count (1 to 4096) consecutive snowflake ids of a shard (0 to 1023), all of which are reserved for the caller';
 
--- Restricted, as it is the leader that knows what its session got.
+-- Restricted, because only the leader has the state of the session.
 CREATE FUNCTION snowflake_currval()
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_currval'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION snowflake_currval() IS
-'snowflake id that this session got last, not counting those that parallel workers drew';
+'last snowflake id that this session generated, except in parallel workers; an error if there is none';
 
 CREATE FUNCTION snowflake_witness(id bigint)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_witness(bigint) IS
-'the argument; ids that this database draws of the server''s shard, see seqid.shards, are greater from here on';
+'make all later snowflake ids of this server''s shard greater than an id, and return it; an error if it is ahead of the clock by more than seqid.max_clock_regression';
 
--- 31 is the highest shard that all layouts have.
-CREATE FUNCTION snowflake_backfill(created_at timestamptz, shard int DEFAULT 31,
+-- 31 is the highest shard that both layouts have.
+CREATE FUNCTION snowflake_backfill(created_at timestamptz, shard bigint DEFAULT 31,
 	after bigint DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_backfill'
 LANGUAGE C WINDOW VOLATILE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION snowflake_backfill(timestamptz, int, bigint) IS
-'snowflake id for an old row, from its time and above that of the row before; the shard must not be one of seqid.allowed_shards';
+COMMENT ON FUNCTION snowflake_backfill(timestamptz, bigint, bigint) IS
+'window function: snowflake ids for existing rows, from their times and in their order, of a shard that seqid.allowed_shards does not contain; greater than the id after';
 
 CREATE FUNCTION snowflake_timestamp(id bigint)
 RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'snowflake_timestamp'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_timestamp(bigint) IS
-'time of a snowflake id, to the millisecond';
+'time of a snowflake id, in milliseconds';
 
 CREATE FUNCTION snowflake_shard(id bigint)
 RETURNS int
 AS 'MODULE_PATHNAME', 'snowflake_shard'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_shard(bigint) IS
-'shard of a snowflake id, 0 to 1023';
+'shard of a snowflake id (0 to 1023)';
 
 CREATE FUNCTION snowflake_sequence(id bigint)
 RETURNS int
 AS 'MODULE_PATHNAME', 'snowflake_sequence'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_sequence(bigint) IS
-'number of a snowflake id within its millisecond and shard, 0 to 4095';
+'sequence of a snowflake id: its number within its millisecond and shard (0 to 4095)';
 
 CREATE FUNCTION snowflake_parts(id bigint,
 	OUT created_at timestamptz, OUT shard int, OUT sequence int)
@@ -142,103 +144,104 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_parts(bigint) IS
 'time, shard and sequence of a snowflake id';
 
-CREATE FUNCTION snowflake_make(created_at timestamptz, shard int, sequence int)
+CREATE FUNCTION snowflake_make(created_at timestamptz, shard bigint, sequence int)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_make'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_make(timestamptz, int, int) IS
-'snowflake id with the given time (from 2023 to 2092), shard and sequence';
+COMMENT ON FUNCTION snowflake_make(timestamptz, bigint, int) IS
+'snowflake id with a time (2023-01-01 to 2092-09-06), shard (0 to 1023) and sequence (0 to 4095)';
 
 CREATE FUNCTION snowflake_first(created_at timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_first'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_first(timestamptz) IS
-'smallest snowflake id of a millisecond, over all shards';
+'smallest snowflake id of a millisecond';
 
 CREATE FUNCTION snowflake_last(created_at timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_last'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_last(timestamptz) IS
-'largest snowflake id of a millisecond, over all shards';
+'largest snowflake id of a millisecond';
 
 --
--- Ids that JavaScript can hold, as they stay below 2^53: milliseconds since 2023
--- (41 bits) | shard (5) | sequence (7)
+-- Snowflake53 ids, which are less than 2^53, so that JavaScript numbers represent them
+-- exactly.  From the top: milliseconds since 2023-01-01 UTC (41 bits) | shard (5 bits) |
+-- sequence (7 bits).
 --
 
-CREATE FUNCTION snowflake53_nextval(shard int)
+CREATE FUNCTION snowflake53_nextval(shard bigint)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_nextval'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake53_nextval(int) IS
-'next snowflake53 id of a shard (0 to 31), greater than all it issued before on this server';
+COMMENT ON FUNCTION snowflake53_nextval(bigint) IS
+'next snowflake53 id of a shard (0 to 31), greater than all ids that the shard issued before on this server';
 
 CREATE FUNCTION snowflake53_nextval()
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_nextval_of_server'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_nextval() IS
-'next snowflake53 id of this server''s shard, see seqid.shards';
+'next snowflake53 id of this server''s shard, which seqid.shards determines';
 
-CREATE FUNCTION snowflake53_nextvals(shard int, count bigint)
+CREATE FUNCTION snowflake53_nextvals(shard bigint, count bigint)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'snowflake53_nextvals'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake53_nextvals(int, bigint) IS
-'next count snowflake53 ids of a shard, in ascending order';
+COMMENT ON FUNCTION snowflake53_nextvals(bigint, bigint) IS
+'next count snowflake53 ids of a shard (0 to 31), in ascending order';
 
-CREATE FUNCTION snowflake53_nextblock(shard int, count int)
+CREATE FUNCTION snowflake53_nextblock(shard bigint, count int)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_nextblock'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake53_nextblock(int, int) IS
-'first of count (1 to 128) consecutive snowflake53 ids of a shard, all reserved for the caller';
+COMMENT ON FUNCTION snowflake53_nextblock(bigint, int) IS
+'first of count (1 to 128) consecutive snowflake53 ids of a shard (0 to 31), all of which are reserved for the caller';
 
--- Restricted, as it is the leader that knows what its session got.
+-- Restricted, because only the leader has the state of the session.
 CREATE FUNCTION snowflake53_currval()
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_currval'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION snowflake53_currval() IS
-'snowflake53 id that this session got last, not counting those that parallel workers drew';
+'last snowflake53 id that this session generated, except in parallel workers; an error if there is none';
 
 CREATE FUNCTION snowflake53_witness(id bigint)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_witness(bigint) IS
-'the argument; snowflake53 ids that this database draws of the server''s shard, see seqid.shards, are greater from here on';
+'make all later snowflake53 ids of this server''s shard greater than an id, and return it; an error if it is ahead of the clock by more than seqid.max_clock_regression';
 
-CREATE FUNCTION snowflake53_backfill(created_at timestamptz, shard int DEFAULT 31,
+CREATE FUNCTION snowflake53_backfill(created_at timestamptz, shard bigint DEFAULT 31,
 	after bigint DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_backfill'
 LANGUAGE C WINDOW VOLATILE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION snowflake53_backfill(timestamptz, int, bigint) IS
-'snowflake53 id for an old row, from its time and above that of the row before; the shard must not be one of seqid.allowed_shards';
+COMMENT ON FUNCTION snowflake53_backfill(timestamptz, bigint, bigint) IS
+'window function: snowflake53 ids for existing rows, from their times and in their order, of a shard that seqid.allowed_shards does not contain; greater than the id after';
 
 CREATE FUNCTION snowflake53_timestamp(id bigint)
 RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'snowflake53_timestamp'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_timestamp(bigint) IS
-'time of a snowflake53 id, to the millisecond';
+'time of a snowflake53 id, in milliseconds';
 
 CREATE FUNCTION snowflake53_shard(id bigint)
 RETURNS int
 AS 'MODULE_PATHNAME', 'snowflake53_shard'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_shard(bigint) IS
-'shard of a snowflake53 id, 0 to 31';
+'shard of a snowflake53 id (0 to 31)';
 
 CREATE FUNCTION snowflake53_sequence(id bigint)
 RETURNS int
 AS 'MODULE_PATHNAME', 'snowflake53_sequence'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_sequence(bigint) IS
-'number of a snowflake53 id within its millisecond and shard, 0 to 127';
+'sequence of a snowflake53 id: its number within its millisecond and shard (0 to 127)';
 
 CREATE FUNCTION snowflake53_parts(id bigint,
 	OUT created_at timestamptz, OUT shard int, OUT sequence int)
@@ -248,29 +251,30 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_parts(bigint) IS
 'time, shard and sequence of a snowflake53 id';
 
-CREATE FUNCTION snowflake53_make(created_at timestamptz, shard int, sequence int)
+CREATE FUNCTION snowflake53_make(created_at timestamptz, shard bigint, sequence int)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_make'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake53_make(timestamptz, int, int) IS
-'snowflake53 id with the given time (from 2023 to 2092), shard and sequence';
+COMMENT ON FUNCTION snowflake53_make(timestamptz, bigint, int) IS
+'snowflake53 id with a time (2023-01-01 to 2092-09-06), shard (0 to 31) and sequence (0 to 127)';
 
 CREATE FUNCTION snowflake53_first(created_at timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_first'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_first(timestamptz) IS
-'smallest snowflake53 id of a millisecond, over all shards';
+'smallest snowflake53 id of a millisecond';
 
 CREATE FUNCTION snowflake53_last(created_at timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_last'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_last(timestamptz) IS
-'largest snowflake53 id of a millisecond, over all shards';
+'largest snowflake53 id of a millisecond';
 
 --
--- COMBs: UUIDs of version 7 that increase over all backends of a database
+-- COMBs: UUIDs of version 7 (RFC 9562) that ascend over all sessions of a database.  See
+-- src/bits/comb_layout.h.
 --
 
 CREATE FUNCTION comb_uuid()
@@ -278,7 +282,7 @@ RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid() IS
-'next COMB, a UUID of version 7 greater than all drawn before in this database';
+'next COMB: a UUID of version 7, greater than all that this database generated before';
 
 CREATE FUNCTION comb_uuids(count bigint)
 RETURNS SETOF uuid
@@ -292,23 +296,23 @@ RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_at'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_at(timestamptz) IS
-'COMB with the given time (from 1970 to 10889), random elsewhere';
+'COMB with a given time (1970-01-01 to 10889-08-02, to the microsecond) and random bits';
 
 CREATE FUNCTION comb_uuid_timestamp(id uuid)
 RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'comb_uuid_timestamp'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_timestamp(uuid) IS
-'time of a COMB, to the microsecond';
+'time of a COMB, in microseconds; an error for any other UUID';
 
--- A name of its own: under the same one, a literal or a parameter without a type
--- would be a text, and pg_partman, which looks functions up by name, finds either.
+-- This function has another name because an overload would be chosen for literals and for
+-- parameters without a type.  In addition, pg_partman looks up functions by name only.
 CREATE FUNCTION comb_uuid_timestamp_text(id text)
 RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'comb_uuid_timestamp_text'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_timestamp_text(text) IS
-'time of a COMB that is given as text, to the microsecond';
+'time of a COMB in text form, in microseconds; an error for any other text';
 
 CREATE FUNCTION comb_uuid_first(created_at timestamptz)
 RETURNS uuid
@@ -329,49 +333,51 @@ RETURNS boolean
 AS 'MODULE_PATHNAME', 'comb_uuid_is_valid'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_is_valid(uuid) IS
-'whether a UUID is of version 7 and variant 10';
+'is the UUID of version 7 and variant 10?';
 
--- Volatile, as it compares with the clock.
+-- Volatile, because it reads the clock.
 CREATE FUNCTION comb_uuid_validate(id uuid)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_validate'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_validate(uuid) IS
-'the argument, or an error unless it is a COMB that is not from the future';
+'the argument; an error if it is not a COMB, or is ahead of the clock by more than seqid.max_clock_regression';
 
 CREATE FUNCTION comb_uuid_witness(id uuid)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_witness(uuid) IS
-'the argument; COMBs of this database are greater from here on';
+'make all later COMBs of this database greater than a COMB, and return it; an error if it is ahead of the clock by more than seqid.max_clock_regression';
 
 CREATE FUNCTION comb_uuid_to_mssql(id uuid)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_to_mssql'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_to_mssql(uuid) IS
-'UUID that SQL Server sorts as PostgreSQL sorts the argument';
+'UUID with reordered bytes, which SQL Server sorts as PostgreSQL sorts the argument';
 
 CREATE FUNCTION comb_uuid_from_mssql(id uuid)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_from_mssql'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_from_mssql(uuid) IS
-'inverse of comb_uuid_to_mssql';
+'inverse of comb_uuid_to_mssql()';
 
 --
--- Sequential UUIDs: a block that wraps around, and random bits of version 4
+-- Sequential UUIDs: UUIDs of version 4 whose first 8 to 32 bits are a block number that
+-- wraps around, as in the extension sequential_uuids 1.0.3.  See
+-- src/keys/sequential_uuid.c.
 --
 
--- Unsafe, as nextval() is: a parallel worker cannot advance a sequence.
+-- Unsafe, because a parallel worker cannot advance a sequence.
 CREATE FUNCTION uuid_sequence_nextval(sequence regclass,
 	block_size int DEFAULT 65536, block_count int DEFAULT 65536)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'uuid_sequence_nextval'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
 COMMENT ON FUNCTION uuid_sequence_nextval(regclass, int, int) IS
-'random UUID whose prefix is the block of the sequence''s next value';
+'random UUID that begins with a block number from the next value of a sequence; block_size values share a block, and block_count blocks wrap around';
 
 CREATE FUNCTION uuid_time_nextval(
 	interval_length int DEFAULT 60, interval_count int DEFAULT 65536)
@@ -379,49 +385,51 @@ RETURNS uuid
 AS 'MODULE_PATHNAME', 'uuid_time_nextval'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uuid_time_nextval(int, int) IS
-'random UUID whose prefix is the block of the current interval, in seconds';
+'random UUID that begins with a block number from the clock; a block lasts interval_length seconds, and interval_count blocks wrap around';
 
 --
--- Scattered sequences: one sequence that behaves as 2^prefix_bits small ones
+-- Scattered ids: the values of one sequence, spread over 2^prefix_bits small sequences.  See
+-- src/bits/scatter_permutation.h.
 --
 
--- Unsafe, as nextval() is.
+-- Unsafe, because it calls nextval().
 CREATE FUNCTION scatter_nextval(sequence regclass, prefix_bits int DEFAULT 14)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'scatter_nextval'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
 COMMENT ON FUNCTION scatter_nextval(regclass, int) IS
-'next value of a sequence (from 1), scattered over 2^prefix_bits (0 to 32 bits) small sequences';
+'next value of a sequence, which must be 1 or more, as an id of one of 2^prefix_bits (0 to 32 bits) small sequences';
 
 CREATE FUNCTION scatter_prefix(id bigint, prefix_bits int DEFAULT 14)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'scatter_prefix'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION scatter_prefix(bigint, int) IS
-'small sequence of a scattered id, 0 to 2^prefix_bits - 1';
+'number of the small sequence of a scattered id (0 to 2^prefix_bits - 1)';
 
 CREATE FUNCTION scatter_value(id bigint, prefix_bits int DEFAULT 14)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'scatter_value'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION scatter_value(bigint, int) IS
-'value of a scattered id within its small sequence, from 0';
+'value of a scattered id within its small sequence, counted from 0';
 
 CREATE FUNCTION scatter_ordinal(id bigint, prefix_bits int DEFAULT 14)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'scatter_ordinal'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION scatter_ordinal(bigint, int) IS
-'number of ids that came before a scattered id';
+'position of a scattered id among all ids of the sequence, counted from 0';
 
 --
--- Interning: strings to dense 64-bit ids.  A dictionary is an ordinary table,
--- see src/intern/dictionary.c.
+-- Interning: strings become dense 64-bit ids.  A dictionary is an ordinary table; see
+-- src/intern/dictionary.c.
 --
--- They cost what a function in a procedural language does, as they run statements.
+-- The functions have the cost of functions in a procedural language, because they execute
+-- SQL statements.
 --
--- The setting is for the planner: a dictionary that has just been filled looks
--- small to it, and reading all of it for each term would be quadratic.
+-- The planner expects a dictionary that has just been filled to be small, and would scan it
+-- sequentially for each term.  Therefore the functions disable sequential scans.
 --
 
 CREATE FUNCTION intern_create(name text, prefix_bits int DEFAULT 0)
@@ -429,7 +437,7 @@ RETURNS regclass
 AS 'MODULE_PATHNAME', 'intern_create'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION intern_create(text, int) IS
-'create a dictionary, a table (id bigint, term text), whose ids count 0, 1, 2, ..., or are scattered over 2^prefix_bits (up to 32 bits) small sequences';
+'create a dictionary: a table (id bigint, term text) whose ids are 0, 1, 2, ..., or are spread over 2^prefix_bits (0 to 32 bits) small sequences';
 
 CREATE FUNCTION intern_id(dictionary regclass, term text)
 RETURNS bigint
@@ -437,7 +445,7 @@ AS 'MODULE_PATHNAME', 'intern_id'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100
 SET enable_seqscan = off;
 COMMENT ON FUNCTION intern_id(regclass, text) IS
-'id of a term in a dictionary, assigned if the term is new';
+'id of a term in a dictionary; a new term is added and gets the next id';
 
 CREATE FUNCTION intern_ids(dictionary regclass, terms text[])
 RETURNS bigint[]
@@ -445,7 +453,7 @@ AS 'MODULE_PATHNAME', 'intern_ids'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100
 SET enable_seqscan = off;
 COMMENT ON FUNCTION intern_ids(regclass, text[]) IS
-'ids of terms in a dictionary, in the same places, assigned where terms are new';
+'ids of terms in a dictionary, in the same order, NULL for NULL; new terms are added';
 
 CREATE FUNCTION intern_find(dictionary regclass, term text)
 RETURNS bigint
@@ -453,7 +461,7 @@ AS 'MODULE_PATHNAME', 'intern_find'
 LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
 SET enable_seqscan = off;
 COMMENT ON FUNCTION intern_find(regclass, text) IS
-'id of a term in a dictionary, or NULL if it has none';
+'id of a term in a dictionary, or NULL if the term is not there';
 
 CREATE FUNCTION intern_term(dictionary regclass, id bigint)
 RETURNS text
@@ -461,7 +469,7 @@ AS 'MODULE_PATHNAME', 'intern_term'
 LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
 SET enable_seqscan = off;
 COMMENT ON FUNCTION intern_term(regclass, bigint) IS
-'term of an id in a dictionary, or NULL if it is no term''s';
+'term of an id in a dictionary, or NULL if the id is not there';
 
 CREATE FUNCTION intern_terms(dictionary regclass, ids bigint[])
 RETURNS text[]
@@ -469,17 +477,17 @@ AS 'MODULE_PATHNAME', 'intern_terms'
 LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
 SET enable_seqscan = off;
 COMMENT ON FUNCTION intern_terms(regclass, bigint[]) IS
-'terms of ids in a dictionary, in the same places, NULL for an id that is no term''s';
+'terms of ids in a dictionary, in the same order, NULL for an id that is not there';
 
 CREATE FUNCTION intern_drop(dictionary regclass)
 RETURNS void
 AS 'MODULE_PATHNAME', 'intern_drop'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION intern_drop(regclass) IS
-'drop a dictionary and its sequence';
+'drop a dictionary and its sequence; an error if other objects depend on them';
 
 --
--- Packed ids: tenant (22 bits) | entity (40 bits), or any other layout
+-- Packed ids: tenant (22 bits) | entity (40 bits), or fields of any widths
 --
 
 CREATE FUNCTION tenant_key_pack(tenant_id bigint, entity_id bigint)
@@ -487,53 +495,54 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'tenant_key_pack'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION tenant_key_pack(bigint, bigint) IS
-'key of a tenant (below 2^22) and one of his entities (below 2^40)';
+'key of a tenant (0 to 2^22 - 1) and one of its entities (0 to 2^40 - 1)';
 
 CREATE FUNCTION tenant_key_tenant(id bigint)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'tenant_key_tenant'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION tenant_key_tenant(bigint) IS
-'tenant of a tenant key';
+'tenant of a tenant key (0 to 2^22 - 1)';
 
 CREATE FUNCTION tenant_key_entity(id bigint)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'tenant_key_entity'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION tenant_key_entity(bigint) IS
-'entity of a tenant key';
+'entity of a tenant key (0 to 2^40 - 1)';
 
--- Unsafe, as nextval() is.
+-- Unsafe, because it calls nextval().
 CREATE FUNCTION tenant_key_nextval(tenant_id bigint, entities regclass)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'tenant_key_nextval'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
 COMMENT ON FUNCTION tenant_key_nextval(bigint, regclass) IS
-'tenant key of a tenant and the next value of a sequence';
+'key of a tenant (0 to 2^22 - 1) and the next value of a sequence, which must be below 2^40';
 
 CREATE FUNCTION bits_pack(widths int[], fields bigint[])
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'bits_pack'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bits_pack(int[], bigint[]) IS
-'fields of the given widths (1 to 63 bits in all) in one id, the first on top';
+'id that contains fields of the given widths (together 1 to 63 bits), the first field in the highest bits';
 
 CREATE FUNCTION bits_unpack(widths int[], id bigint)
 RETURNS bigint[]
 AS 'MODULE_PATHNAME', 'bits_unpack'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bits_unpack(int[], bigint) IS
-'fields of the given widths of an id';
+'fields of the given widths (together 1 to 63 bits) that an id contains';
 
 CREATE FUNCTION bits_text(widths int[], id bigint)
 RETURNS text
 AS 'MODULE_PATHNAME', 'bits_text'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bits_text(int[], bigint) IS
-'binary picture of an id, with a bar between fields';
+'binary digits of an id, with a vertical bar between fields of the given widths';
 
 --
--- Hashing to shards.  One name a type: drivers differ in the types they send.
+-- Consistent hashing.  Each type has a function of its own name, because drivers send
+-- different types for the same parameter.
 --
 
 CREATE FUNCTION jump_hash(key bigint, buckets int)
@@ -541,21 +550,21 @@ RETURNS int
 AS 'MODULE_PATHNAME', 'jump_hash'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION jump_hash(bigint, int) IS
-'bucket of a key, 0 to buckets - 1, by consistent hashing (Lamping and Veach)';
+'bucket (0 to buckets - 1) of a key of type bigint, by consistent hashing (Lamping and Veach)';
 
 CREATE FUNCTION jump_hash_text(key text, buckets int)
 RETURNS int
 AS 'MODULE_PATHNAME', 'jump_hash_text'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION jump_hash_text(text, int) IS
-'bucket of a key, 0 to buckets - 1, by consistent hashing (Lamping and Veach)';
+'bucket (0 to buckets - 1) of a key of type text, by its bytes, by consistent hashing (Lamping and Veach)';
 
 CREATE FUNCTION jump_hash_uuid(key uuid, buckets int)
 RETURNS int
 AS 'MODULE_PATHNAME', 'jump_hash_uuid'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION jump_hash_uuid(uuid, int) IS
-'bucket of a key, 0 to buckets - 1, by consistent hashing (Lamping and Veach)';
+'bucket (0 to buckets - 1) of a key of type uuid, by its bytes, by consistent hashing (Lamping and Veach)';
 
 --
 -- Text forms
@@ -566,33 +575,33 @@ RETURNS text
 AS 'MODULE_PATHNAME', 'base62_encode'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION base62_encode(bigint) IS
-'bigint in the digits 0-9A-Za-z';
+'bigint as text of 1 to 11 digits 0-9A-Za-z';
 
 CREATE FUNCTION base62_decode(encoded text)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'base62_decode'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION base62_decode(text) IS
-'bigint that was encoded in the digits 0-9A-Za-z';
+'bigint of a text that base62_encode() returned; an error for any other text';
 
 CREATE FUNCTION crockford32_encode(id uuid)
 RETURNS text
 AS 'MODULE_PATHNAME', 'crockford32_encode'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION crockford32_encode(uuid) IS
-'UUID in the 26 characters of Crockford''s base 32, as ULIDs are written';
+'UUID as text of 26 characters in Crockford''s base 32, the form of a ULID';
 
 CREATE FUNCTION crockford32_decode(encoded text)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'crockford32_decode'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION crockford32_decode(text) IS
-'UUID that was encoded in Crockford''s base 32';
+'UUID of a text in Crockford''s base 32; an error for any other text';
 
 SET LOCAL search_path = pg_catalog, pg_temp;
 
 --
--- Statistics.  They never raise: what is not there is NULL.
+-- Statistics.  They do not raise errors: a value that is not available is NULL.
 --
 
 CREATE FUNCTION seqid.stat_server(OUT library text, OUT preloaded boolean, OUT timeline bigint,
@@ -602,7 +611,7 @@ RETURNS record
 AS 'MODULE_PATHNAME', 'seqid_stat_server'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.stat_server() IS
-'most columns of the view seqid.stat_server';
+'values of the view seqid.stat_server';
 
 CREATE VIEW seqid.stat_server AS
 	SELECT s.library,
@@ -611,23 +620,23 @@ CREATE VIEW seqid.stat_server AS
 		   s.machine_id, s.data_directory
 	  FROM seqid.stat_server() s;
 COMMENT ON VIEW seqid.stat_server IS
-'this server, as it issues keys: one row';
+'how this server issues keys; one row';
 COMMENT ON COLUMN seqid.stat_server.library IS 'version of the library that this session has loaded';
 COMMENT ON COLUMN seqid.stat_server.script IS 'version of the script that created the functions of this database';
 COMMENT ON COLUMN seqid.stat_server.preloaded IS 'whether shared_preload_libraries contains seqid';
-COMMENT ON COLUMN seqid.stat_server.timeline IS 'timeline that the server writes, NULL on a standby';
-COMMENT ON COLUMN seqid.stat_server.shard IS 'shard in effect: that of seqid.shards for the timeline, NULL if there is none';
-COMMENT ON COLUMN seqid.stat_server.shard_source IS 'where seqid.shards was set, as in pg_settings.source, NULL if it is empty';
+COMMENT ON COLUMN seqid.stat_server.timeline IS 'timeline that this server writes, NULL on a standby';
+COMMENT ON COLUMN seqid.stat_server.shard IS 'shard of this server: the entry of seqid.shards for its timeline, NULL if there is none';
+COMMENT ON COLUMN seqid.stat_server.shard_source IS 'source of seqid.shards, as in pg_settings.source, NULL if the setting is empty';
 COMMENT ON COLUMN seqid.stat_server.system_identifier IS 'system identifier of the data directory';
-COMMENT ON COLUMN seqid.stat_server.machine_id IS 'contents of /etc/machine-id, NULL without pg_read_all_settings';
-COMMENT ON COLUMN seqid.stat_server.data_directory IS 'data directory, NULL without pg_read_all_settings';
+COMMENT ON COLUMN seqid.stat_server.machine_id IS 'contents of /etc/machine-id, NULL unless the role is a member of pg_read_all_settings';
+COMMENT ON COLUMN seqid.stat_server.data_directory IS 'data directory, NULL unless the role is a member of pg_read_all_settings';
 
 CREATE FUNCTION seqid.version(OUT library text, OUT script text)
 RETURNS record
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 AS 'SELECT library, script FROM seqid.stat_server';
 COMMENT ON FUNCTION seqid.version() IS
-'versions of the library that this session has loaded and of the script that created the functions of this database; they differ until an upgrade is complete';
+'version of the library that this session has loaded, and version of the script that created the functions of this database; different until an upgrade is complete';
 
 CREATE FUNCTION seqid.stat_database(OUT clock_mark timestamptz, OUT clock_floor timestamptz,
 	OUT comb_time timestamptz, OUT marks_written bigint, OUT horizon timestamptz,
@@ -636,17 +645,17 @@ RETURNS record
 AS 'MODULE_PATHNAME', 'seqid_stat_database'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.stat_database() IS
-'the row of the view seqid.stat_database';
+'values of the view seqid.stat_database';
 
 CREATE VIEW seqid.stat_database AS
 	SELECT clock_mark, clock_floor, comb_time, marks_written, horizon, years_left
 	  FROM seqid.stat_database();
 COMMENT ON VIEW seqid.stat_database IS
-'the keys of this database since the server started: one row';
-COMMENT ON COLUMN seqid.stat_database.clock_mark IS 'durable mark: no key has a later time; NULL if it is missing or damaged';
-COMMENT ON COLUMN seqid.stat_database.clock_floor IS 'keys start above this time, which an earlier server lifetime left; NULL if there was none';
+'keys of this database since the server started; one row';
+COMMENT ON COLUMN seqid.stat_database.clock_mark IS 'durable upper bound on the times of keys, NULL if the mark is missing or damaged';
+COMMENT ON COLUMN seqid.stat_database.clock_floor IS 'keys start above this time because an earlier server lifetime issued keys up to it, NULL if there was none';
 COMMENT ON COLUMN seqid.stat_database.comb_time IS 'time of the last COMB, NULL if there was none';
-COMMENT ON COLUMN seqid.stat_database.marks_written IS 'how many times the mark was raised';
+COMMENT ON COLUMN seqid.stat_database.marks_written IS 'number of times that the mark was raised';
 COMMENT ON COLUMN seqid.stat_database.horizon IS 'last result of seqid.horizon(), NULL if there was none';
 COMMENT ON COLUMN seqid.stat_database.years_left IS 'years until the time of snowflake ids is used up';
 
@@ -657,23 +666,23 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'seqid_stat_shards'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 10;
 COMMENT ON FUNCTION seqid.stat_shards() IS
-'the rows of the view seqid.stat_shards';
+'rows of the view seqid.stat_shards';
 
 CREATE VIEW seqid.stat_shards AS
 	SELECT layout, shard, last_id, last_time, ahead_ms, waits, clock_regressions
 	  FROM seqid.stat_shards();
 COMMENT ON VIEW seqid.stat_shards IS
-'shards from which any database of the server has issued ids since the server started';
-COMMENT ON COLUMN seqid.stat_shards.layout IS 'snowflake or snowflake53, with which the names of the shard''s functions begin';
-COMMENT ON COLUMN seqid.stat_shards.shard IS 'number of the shard';
+'shards of which this server, in any database, has issued ids since it started';
+COMMENT ON COLUMN seqid.stat_shards.layout IS 'snowflake or snowflake53: the prefix of the function names';
+COMMENT ON COLUMN seqid.stat_shards.shard IS 'shard number';
 COMMENT ON COLUMN seqid.stat_shards.last_id IS 'last id that was reserved';
-COMMENT ON COLUMN seqid.stat_shards.last_time IS 'time of that id';
-COMMENT ON COLUMN seqid.stat_shards.ahead_ms IS 'how far that time is ahead of the clock, in milliseconds';
-COMMENT ON COLUMN seqid.stat_shards.waits IS 'how many times a call waited for the next millisecond';
-COMMENT ON COLUMN seqid.stat_shards.clock_regressions IS 'how many times a call found the clock behind by more than the 8 ms that it can wait for';
+COMMENT ON COLUMN seqid.stat_shards.last_time IS 'time of the last id';
+COMMENT ON COLUMN seqid.stat_shards.ahead_ms IS 'lead of the last id over the clock, in milliseconds, 0 if there is none';
+COMMENT ON COLUMN seqid.stat_shards.waits IS 'number of times that a call waited for the next millisecond';
+COMMENT ON COLUMN seqid.stat_shards.clock_regressions IS 'number of times that a call found the clock more than 8 ms behind, the longest time that a call waits for';
 
 --
--- The settled horizon, for readers that go by keys
+-- The settled horizon, for consumers that read rows in the order of their keys
 --
 
 CREATE PROCEDURE seqid.horizon(INOUT horizon timestamptz DEFAULT NULL,
@@ -683,7 +692,7 @@ CREATE PROCEDURE seqid.horizon(INOUT horizon timestamptz DEFAULT NULL,
 AS 'MODULE_PATHNAME', 'seqid_horizon'
 LANGUAGE C;
 COMMENT ON PROCEDURE seqid.horizon(timestamptz, pg_lsn, bigint, bigint, bigint, uuid) IS
-'a time before which no snowflake or COMB of this database can appear any more, and the same bound as a key of each kind; a standby that has replayed lsn on timeline has all earlier rows';
+'time before which no new keys of this database can appear, and the first keys with that time; a standby that has replayed lsn on timeline has all earlier rows';
 
 CREATE FUNCTION seqid.has_replayed(lsn pg_lsn, timeline bigint)
 RETURNS boolean
@@ -697,7 +706,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'seqid_horizon_slots'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION seqid.horizon_slots() IS
-'the transactions of the view seqid.horizon_holders';
+'transactions of the view seqid.horizon_holders';
 
 CREATE VIEW seqid.horizon_holders AS
 	SELECT s.pid, p.gid, s.held, coalesce(a.xact_start, p.prepared) AS since
@@ -709,18 +718,19 @@ CREATE VIEW seqid.horizon_holders AS
 					  AND p.transaction = l.transactionid)
 		ON l.virtualtransaction = s.virtualtransaction;
 COMMENT ON VIEW seqid.horizon_holders IS
-'open transactions of this database that have generated keys; the earliest of them holds the horizon';
-COMMENT ON COLUMN seqid.horizon_holders.pid IS 'process of the transaction, NULL if it is prepared';
-COMMENT ON COLUMN seqid.horizon_holders.gid IS 'name of a prepared transaction';
-COMMENT ON COLUMN seqid.horizon_holders.held IS 'the horizon goes no further before the transaction ends';
-COMMENT ON COLUMN seqid.horizon_holders.since IS 'when the transaction began or was prepared; NULL without the right to see it';
+'open transactions of this database that have generated keys; the horizon cannot pass the earliest of them';
+COMMENT ON COLUMN seqid.horizon_holders.pid IS 'process ID of the transaction, NULL if it is prepared';
+COMMENT ON COLUMN seqid.horizon_holders.gid IS 'identifier of a prepared transaction, NULL for others';
+COMMENT ON COLUMN seqid.horizon_holders.held IS 'time that the horizon cannot pass before the transaction ends';
+COMMENT ON COLUMN seqid.horizon_holders.since IS 'time at which the transaction started or was prepared, NULL if the role cannot see it';
 
 --
--- A registry of shards for many servers.  It is in one database.  Each cluster, and each
--- server that stands alone, claims its shards there and reports which ones it is
--- configured to issue.  Generators never read it.
+-- A registry of shards, for many servers.  One database contains the registry.  Each
+-- cluster and each stand-alone server is an owner: it claims shards in the registry, and
+-- reports which shards it is configured to issue.  Generators never read the registry.
 --
--- The functions run as their caller, who needs privileges on the tables.
+-- The functions run with the privileges of the caller, which must have access to the
+-- tables.
 --
 
 CREATE TABLE seqid.shard_registry (
@@ -731,9 +741,9 @@ CREATE TABLE seqid.shard_registry (
 	EXCLUDE USING gist (shards WITH &&)
 );
 COMMENT ON TABLE seqid.shard_registry IS
-'shards, and the cluster or server that issues their ids; see seqid.shard_claim()';
-COMMENT ON COLUMN seqid.shard_registry.owner IS 'name of a cluster, or of a server that stands alone';
-COMMENT ON COLUMN seqid.shard_registry.shards IS 'shards of this owner only';
+'which cluster or server issues the ids of which shards; see seqid.shard_claim()';
+COMMENT ON COLUMN seqid.shard_registry.owner IS 'name of a cluster, or of a stand-alone server';
+COMMENT ON COLUMN seqid.shard_registry.shards IS 'shards that only this owner issues';
 
 CREATE TABLE seqid.shard_members (
 	owner text NOT NULL REFERENCES seqid.shard_registry ON DELETE CASCADE,
@@ -743,7 +753,7 @@ CREATE TABLE seqid.shard_members (
 	PRIMARY KEY (owner, timeline)
 );
 COMMENT ON TABLE seqid.shard_members IS
-'where each timeline of an owner is; see seqid.shard_check_in()';
+'place of each timeline of an owner; see seqid.shard_check_in()';
 COMMENT ON COLUMN seqid.shard_members.place IS 'system identifier, machine, host and data directory';
 
 CREATE TABLE seqid.shard_conflicts (
@@ -753,7 +763,7 @@ CREATE TABLE seqid.shard_conflicts (
 	noticed_at timestamptz NOT NULL DEFAULT now()
 );
 COMMENT ON TABLE seqid.shard_conflicts IS
-'check-ins that found another owner or place on the same shards; see seqid.shard_check_in()';
+'check-ins that found shards in use by another owner, or at another place; see seqid.shard_check_in()';
 
 SELECT pg_extension_config_dump('seqid.shard_registry', '');
 SELECT pg_extension_config_dump('seqid.shard_members', '');
@@ -771,10 +781,10 @@ BEGIN
 	IF count < 1 OR count > 1024 THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = format('number of shards %s is out of range', count),
-			DETAIL = 'An owner can have between 1 and 1024 shards.';
+			DETAIL = 'The number of shards must be between 1 and 1024.';
 	END IF;
 
-	-- One at a time: two owners must not find the same free run.
+	-- Two concurrent claims must not find the same free shards.
 	LOCK TABLE seqid.shard_registry IN SHARE ROW EXCLUSIVE MODE;
 	SELECT r.shards INTO claimed
 	  FROM seqid.shard_registry r WHERE r.owner = shard_claim.owner;
@@ -786,8 +796,8 @@ BEGIN
 							WHERE r.shards && int4range(c.start, c.start + count));
 		IF first IS NULL THEN
 			RAISE program_limit_exceeded USING
-				MESSAGE = format('no run of %s shards is free', count),
-				HINT = 'Claim fewer shards, or run seqid.shard_release() for owners that issue no ids any more.';
+				MESSAGE = format('could not find %s consecutive free shards', count),
+				HINT = 'Claim fewer shards, or run SELECT seqid.shard_release(owner) for an owner that no longer issues ids.';
 		END IF;
 		claimed := int4range(first, first + count);
 		INSERT INTO seqid.shard_registry (owner, shards) VALUES (shard_claim.owner, claimed);
@@ -795,7 +805,7 @@ BEGIN
 		RAISE invalid_parameter_value USING
 			MESSAGE = format('owner "%s" already has %s shards, not %s', left(owner, 64),
 							 upper(claimed) - lower(claimed), count),
-			HINT = 'To add shards, claim them under another owner, and list the shards of both.';
+			HINT = 'To add shards, claim them with SELECT seqid.shard_claim() for another owner name, and add them to seqid.shards.';
 	END IF;
 
 	RETURN CASE WHEN count = 1 THEN lower(claimed)::text
@@ -803,7 +813,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION seqid.shard_claim(text, int) IS
-'claim count free shards for an owner, and return them, or those that it already has, as a list for seqid.shards';
+'claim count (1 to 1024) free, consecutive shards for an owner, and return them as a list for seqid.shards; an owner that has count shards gets the same list again';
 
 CREATE FUNCTION seqid.shard_release(owner text)
 RETURNS boolean
@@ -816,7 +826,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION seqid.shard_release(text) IS
-'release the shards of an owner that issues no ids any more; whether it had any';
+'release the shards of an owner that no longer issues ids; false if it had none';
 
 CREATE FUNCTION seqid.shard_conflict(owner text, shards text, timeline bigint, place text)
 RETURNS text
@@ -836,14 +846,15 @@ BEGIN
 			HINT = format('Run SELECT seqid.shard_claim(%L).', left(owner, 64));
 	END IF;
 
-	-- What seqid.shards refuses.  A list of all shards, one by one, has 5 kB.
+	-- Refuse the lists that seqid.shards refuses.  A list of all 1,024 shards, with spaces,
+	-- has less than 16 kB.
 	IF octet_length(shards) > 16384
 		OR shards !~ '^\s*(\d{1,4}\s*(-\s*\d{1,4}\s*)?(,\s*\d{1,4}\s*(-\s*\d{1,4}\s*)?)*)?$'
 		OR EXISTS (SELECT FROM regexp_matches(shards, '(\d+)\s*(?:-\s*(\d+))?', 'g') part
 				WHERE part[1]::int > part[2]::int OR greatest(part[1]::int, part[2]::int) > 1023) THEN
 		RAISE invalid_text_representation USING
 			MESSAGE = format('"%s" is not a list of shards', left(shards, 64)),
-			HINT = 'Give numbers from 0 to 1023 and ascending ranges with commas between them, such as "3, 16-31".';
+			HINT = 'Write numbers from 0 to 1023 and ascending ranges, separated by commas, for example "3, 16-31".';
 	END IF;
 
 	SELECT l.shard, r.owner AS holder INTO others
@@ -857,7 +868,7 @@ BEGIN
 					  coalesce('"' || others.holder || '" has claimed', 'no owner has claimed'));
 	END IF;
 
-	-- A standby has no timeline, and issues nothing.
+	-- A standby has no timeline, because it issues no ids.
 	IF timeline IS NOT NULL THEN
 		INSERT INTO seqid.shard_members AS m (owner, timeline, place)
 			VALUES (shard_conflict.owner, shard_conflict.timeline, shard_conflict.place)
@@ -871,10 +882,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION seqid.shard_conflict(text, text, bigint, text) IS
-'part of seqid.shard_check_in(): not to be called by itself';
+'part of seqid.shard_check_in(); do not call it directly';
 
--- A procedure, because it commits the row of a conflict before it raises an error.
--- Such a procedure cannot have a search_path of its own.
+-- A procedure, because it must commit the row of a conflict before it raises the error.  A
+-- procedure that commits cannot set a search_path.
 CREATE PROCEDURE seqid.shard_check_in(owner text, shards text, system_identifier bigint,
 	timeline bigint, machine_id text, host text, data_directory text)
 LANGUAGE plpgsql
@@ -883,16 +894,16 @@ DECLARE
 	place pg_catalog.text;
 	conflict pg_catalog.text;
 BEGIN
-	-- Without these, two places could look like one, and a list like none.
+	-- Without these, two places could look equal, or a list look empty.
 	IF data_directory IS NULL OR system_identifier IS NULL THEN
 		RAISE null_value_not_allowed USING
 			MESSAGE = 'system identifier and data directory must not be NULL',
-			HINT = 'Read them from seqid.stat_server as a member of pg_read_all_settings.';
+			HINT = 'Read them from the view seqid.stat_server as a member of pg_read_all_settings.';
 	END IF;
 	IF shards IS NULL THEN
 		RAISE null_value_not_allowed USING
 			MESSAGE = 'list of shards must not be NULL',
-			HINT = 'Pass an empty list for a member that has no shards.';
+			HINT = 'Pass an empty string for a member without shards.';
 	END IF;
 	place := pg_catalog.format('system %s, machine %s, host %s, %s', system_identifier,
 							   coalesce(machine_id, 'unknown'), coalesce(host, 'unknown'), data_directory);
@@ -902,14 +913,14 @@ BEGIN
 			VALUES (owner, conflict, place);
 		COMMIT;
 		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = pg_catalog.format('the shards of "%s" are in conflict', pg_catalog.left(owner, 64)),
+			MESSAGE = pg_catalog.format('shards of "%s" are in conflict', pg_catalog.left(owner, 64)),
 			DETAIL = conflict,
-			HINT = 'Correct the list, or stop one of the two, before both issue the same ids.';
+			HINT = 'Correct seqid.shards on this server, or stop one of the two servers: they can issue the same ids.';
 	END IF;
 END
 $$;
 COMMENT ON PROCEDURE seqid.shard_check_in(text, text, bigint, bigint, text, text, text) IS
-'report which shards a member of an owner is configured to issue, and where it is; if that is in conflict with another owner or place, add a row to seqid.shard_conflicts and raise an error';
+'report where a server of an owner is and which shards it is configured to issue; for a conflict with another owner or place, add a row to seqid.shard_conflicts and raise an error';
 
 --
 -- Repair
@@ -920,10 +931,10 @@ RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'seqid_rewrite_mark'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION seqid.rewrite_mark(regclass) IS
-'part of seqid.repair_mark(): not to be called by itself';
+'part of seqid.repair_mark(); do not call it directly';
 
--- It lowers nothing, and leaves all that depends on the extension.  A sequence that
--- was only renamed or moved is brought back.
+-- Never lowers the mark, and keeps all objects that depend on the extension.  A sequence that
+-- was renamed or moved to another schema gets its name and schema back.
 CREATE FUNCTION seqid.repair_mark()
 RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
@@ -937,43 +948,49 @@ DECLARE
 BEGIN
 	IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
 		RAISE insufficient_privilege USING
-			MESSAGE = 'must be superuser to repair the clock mark';
+			MESSAGE = 'must be superuser to repair the clock mark',
+			HINT = 'Connect as a superuser.';
+	END IF;
+	IF pg_is_in_recovery() THEN
+		RAISE read_only_sql_transaction USING
+			MESSAGE = 'cannot execute seqid.repair_mark() during recovery',
+			HINT = 'Connect to the primary.';
 	END IF;
 
-	-- One at a time.
+	-- Two concurrent repairs must not create two sequences.
 	LOCK TABLE pg_extension IN SHARE ROW EXCLUSIVE MODE;
-	-- The sequence that is dumped: others can have been added to the extension.
+	-- Only the mark is in extconfig; users can have added other sequences to the extension.
 	SELECT e.oid, c.oid, n.nspname, c.relname INTO extension, mark, mark_schema, mark_name
 	  FROM pg_extension e
 	  LEFT JOIN (pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace)
 		ON c.oid = ANY (e.extconfig) AND c.relkind = 'S'
 	 WHERE e.extname = 'seqid';
 
-	-- Another role could have created objects in a schema that took the name.
+	-- Do not use another schema of that name: its owner could have created objects in it.
 	IF NOT EXISTS (SELECT FROM pg_depend
 					WHERE classid = 'pg_namespace'::regclass AND objid = to_regnamespace('seqid')
 					  AND refclassid = 'pg_extension'::regclass AND refobjid = extension) THEN
 		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = 'schema "seqid" is not that of the extension',
-			HINT = 'Run ALTER SCHEMA ... RENAME TO seqid for the schema of the extension.';
+			MESSAGE = 'schema "seqid" does not belong to extension "seqid"',
+			HINT = 'Rename that schema, then run ALTER SCHEMA ... RENAME TO seqid for the schema of the extension.';
 	END IF;
 	IF to_regclass('seqid.clock_mark') <> coalesce(mark, 0) THEN
 		RAISE wrong_object_type USING
 			MESSAGE = '"seqid.clock_mark" is not the clock mark',
-			HINT = 'Rename it, and run SELECT seqid.repair_mark() again.';
+			HINT = 'Run ALTER TABLE seqid.clock_mark RENAME TO another_name, then SELECT seqid.repair_mark() again.';
 	END IF;
 
 	IF mark IS NULL THEN
 		CREATE SEQUENCE seqid.clock_mark
 			AS bigint MINVALUE 0 START WITH 0 NO CYCLE;
 		COMMENT ON SEQUENCE seqid.clock_mark IS
-			'durable upper bound on the times of keys issued in this database, in milliseconds since 1970; do not modify';
+			'durable upper bound on the timestamps of keys issued in this database, in milliseconds since 1970; do not modify';
 		EXECUTE format('ALTER SEQUENCE seqid.clock_mark OWNER TO %I', pg_get_userbyid(10));
 		GRANT SELECT ON SEQUENCE seqid.clock_mark TO PUBLIC;
 		GRANT UPDATE ON SEQUENCE seqid.clock_mark TO pg_database_owner;
 		ALTER EXTENSION seqid ADD SEQUENCE seqid.clock_mark;
 		mark := to_regclass('seqid.clock_mark');
-		-- pg_extension_config_dump() works in the scripts of extensions only.
+		-- pg_extension_config_dump() can only be called from an extension's script.
 		UPDATE pg_extension
 		   SET extconfig = array_append(extconfig, mark),
 			   extcondition = array_append(extcondition, '')
@@ -991,15 +1008,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION seqid.repair_mark() IS
-'create a missing mark, or rewrite a damaged one, at the highest time that is known, and return it; for superusers';
+'create a missing clock mark, or rewrite a damaged one, at the highest time that is known, and return its time; superusers only';
 
 --
 -- Privileges
 --
 
--- The bootstrap superuser owns the objects, whoever creates the extension, as if an
--- ordinary role did so.  Up to 16, a dump names the owner of that time in its privileges,
--- which cannot be restored when that role was dropped.
+-- The objects belong to the bootstrap superuser, regardless of which superuser creates the
+-- extension; for an ordinary role, "trusted" has the same effect.  Up to PostgreSQL 16, the
+-- privileges in a dump contain the owner's name, so that a dump could not be restored after
+-- that role was dropped.
 DO $$
 DECLARE
 	bootstrap name := pg_get_userbyid(10);
@@ -1027,23 +1045,23 @@ GRANT USAGE ON SCHEMA seqid TO PUBLIC;
 GRANT SELECT ON ALL TABLES IN SCHEMA seqid TO PUBLIC;
 GRANT SELECT ON SEQUENCE seqid.clock_mark TO PUBLIC;
 
--- The owner of the database restores a dump, whoever created the extension.  A mark that
--- is set ahead moves shards that other databases use by at most
--- seqid.max_clock_regression, as keys do that are generated ahead of a clock set back.
+-- The owner of the database must be able to restore a dump, even if another role created
+-- the extension.  The privilege does little harm to other databases: a mark in the future
+-- moves the shards that they use by at most seqid.max_clock_regression.
 GRANT UPDATE ON SEQUENCE seqid.clock_mark TO pg_database_owner;
 
--- Not TRIGGER: a trigger would run as the role that claims a shard.
+-- TRIGGER is not granted, because a trigger would run as the role that claims a shard.
 GRANT INSERT, UPDATE, DELETE, TRUNCATE ON seqid.shard_registry, seqid.shard_members, seqid.shard_conflicts
 	TO pg_database_owner WITH GRANT OPTION;
 
--- A witness spends what all have of seqid.max_clock_regression.
+-- A witness moves keys ahead of the clock, up to the limit that all databases share.
 REVOKE EXECUTE ON FUNCTION @extschema@.snowflake_witness(bigint), @extschema@.snowflake53_witness(bigint),
 	@extschema@.comb_uuid_witness(uuid), seqid.rewrite_mark(regclass) FROM PUBLIC;
 
 SET LOCAL search_path = @extschema@, pg_temp;
 
 --
--- The first key raises the mark above all that this server issued so far, also
+-- The first key raises the mark above all keys that this server has issued, including those
 -- before the extension was dropped and created again.
 --
 SELECT comb_uuid();

@@ -44,7 +44,7 @@ per_call()
 }
 
 base=$(per_call "int8abs(g)")
-base_shard=$(per_call "int4abs(g & 1023)")
+base_shard=$(per_call "int8abs(g & 1023)")
 printf '%-32s %s\n' "call" "instructions"
 for call in "${calls[@]}"; do
 	case $call in

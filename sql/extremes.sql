@@ -14,6 +14,7 @@ INSERT INTO extremes VALUES
 	('int', '1023'), ('int', '1024'), ('int', '4096'), ('int', '4097'),
 	('int', '16777217'), ('int', '1073741825'), ('int', '2147483647'),
 	('bigint', NULL), ('bigint', '-9223372036854775808'), ('bigint', '-1'), ('bigint', '0'),
+	('bigint', '31'), ('bigint', '32'), ('bigint', '1023'), ('bigint', '1024'), ('bigint', '4294967327'),
 	('bigint', '9007199254740991'), ('bigint', '9007199254740992'), ('bigint', '9223372036854775807'),
 	('timestamptz', NULL), ('timestamptz', '-infinity'), ('timestamptz', 'infinity'),
 	('timestamptz', '4714-11-24 00:00:00+00 BC'), ('timestamptz', '1969-12-31 23:59:59.999999+00'),

@@ -1,6 +1,6 @@
 /*
  * horizon.c
- *	  The settled horizon for SQL.
+ *	  SQL functions for the settled horizon.
  */
 #include "postgres.h"
 
@@ -23,8 +23,8 @@
 #include "utils/uuid.h"
 
 /*
- * A reader loses rows if its snapshot is older than the horizon: those of transactions
- * that ended in between.
+ * A later statement must have a newer snapshot than the horizon.  Otherwise it misses rows
+ * of transactions that ended in between, although the horizon has passed them.
  */
 static void
 check_snapshot_is_each_statements(void)
@@ -33,13 +33,14 @@ check_snapshot_is_each_statements(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 				 errmsg("seqid.horizon needs isolation level READ COMMITTED"),
-				 errdetail("Under REPEATABLE READ and SERIALIZABLE, later statements do not see all settled rows."),
-				 errhint("Run BEGIN ISOLATION LEVEL READ COMMITTED.")));
+				 errdetail("Under %s, later statements of the transaction do not see all settled rows.",
+						   XactIsoLevel == XACT_SERIALIZABLE ? "SERIALIZABLE" : "REPEATABLE READ"),
+				 errhint("Begin the transaction with BEGIN ISOLATION LEVEL READ COMMITTED.")));
 }
 
 /*
- * The bound of a layout's ids that are settled.  When the time of the layout is over,
- * this is one more than its last id, or the last bigint.
+ * Returns the smallest id of the horizon's millisecond: settled ids are less.  After the
+ * end of the layout's time, returns its largest id plus 1, or the largest bigint.
  */
 static int64
 snowflake_bound(const SnowflakeLayout *layout, int64 horizon_ms)
@@ -52,12 +53,16 @@ snowflake_bound(const SnowflakeLayout *layout, int64 horizon_ms)
 /*
  * seqid.horizon(INOUT horizon timestamptz, INOUT lsn pg_lsn, INOUT timeline bigint,
  *	INOUT snowflake bigint, INOUT snowflake53 bigint, INOUT comb uuid), a procedure
- *	  The arguments are ignored.  Every transaction of this database that generated a
- *	  key with an earlier time than horizon has ended, and no such key is generated any
- *	  more.  The last three results are the first keys of that time: settled keys are
- *	  less.  A standby that has replayed lsn on timeline has all rows of the ended
- *	  transactions.  25001 under REPEATABLE READ and SERIALIZABLE, 25006 on a
- *	  standby, errors of the durable mark.
+ *	  Returns the settled horizon.  The arguments are ignored.
+ *
+ *	  horizon: every transaction of this database that generated a key with an earlier
+ *	  time has ended, and no key with an earlier time will be generated.
+ *	  snowflake, snowflake53, comb: the smallest keys with that time; settled keys are
+ *	  less.
+ *	  lsn, timeline: a standby that has replayed this position has all rows of the
+ *	  transactions that have ended.
+ *	  Errors: 25001 under REPEATABLE READ and SERIALIZABLE; 25006 on a standby; 55000 if
+ *	  the mark is missing.
  */
 PG_FUNCTION_INFO_V1(seqid_horizon);
 Datum
@@ -69,7 +74,7 @@ seqid_horizon(PG_FUNCTION_ARGS)
 	bool		nulls[6] = {false};
 
 	check_snapshot_is_each_statements();
-	PreventCommandDuringRecovery("seqid.horizon()");
+	seqid_prevent_during_recovery("execute seqid.horizon()");
 
 	horizon_ms = seqid_settle_horizon(&lsn);
 	values[0] = TimestampTzGetDatum(pg_time_of_unix_ms(horizon_ms));
@@ -82,7 +87,7 @@ seqid_horizon(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }
 
-/* A transaction is known by its process, or if it is prepared, by its virtual id. */
+/* Adds a row.  A prepared transaction has a virtual transaction ID instead of a process. */
 static void
 put_holder(ReturnSetInfo * result, int pid, const char *virtualtransaction, int64 held_ms)
 {
@@ -97,9 +102,10 @@ put_holder(ReturnSetInfo * result, int pid, const char *virtualtransaction, int6
 
 /*
  * seqid.horizon_slots() returns setof (pid, virtualtransaction, held)
- *	  The open transactions of this database that have generated keys, and the time at
- *	  which each holds the horizon.  A prepared one has no pid, but
- *	  virtualtransaction, as in pg_locks.
+ *	  Returns the open transactions of this database that have generated keys.  held is
+ *	  the time that the horizon cannot pass before the transaction ends.  For a prepared
+ *	  transaction, pid is NULL and virtualtransaction is that of pg_locks; for others,
+ *	  virtualtransaction is NULL.
  */
 PG_FUNCTION_INFO_V1(seqid_horizon_slots);
 Datum

@@ -1,6 +1,6 @@
 /*
  * seqid.c
- *	  Makes seqid a module of PostgreSQL.
+ *	  Entry point of the loadable module.
  */
 #include "postgres.h"
 

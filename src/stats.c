@@ -1,10 +1,10 @@
 /*
  * stats.c
- *	  The functions behind the statistics views.
+ *	  SQL functions of the statistics views.
  *
- * They read shared memory and the mark's page, and do not attach to the entry of the
- * database.  What is missing is NULL, not an error: administrators look
- * here when something is wrong.
+ * They read shared memory and the page of the mark.  They do not claim an entry for the
+ * database, and return NULL instead of raising an error, because administrators need them
+ * when something is wrong.
  */
 #include "postgres.h"
 
@@ -30,7 +30,7 @@
 
 #define MS_PER_YEAR	(365.2425 * 24 * 60 * 60 * 1000)
 
-/* One row for each shard that has issued ids. */
+/* Adds a row for each shard of a layout of which ids were issued. */
 static void
 put_shards(ReturnSetInfo * result, SharedState *state, const SnowflakeLayout *layout)
 {
@@ -59,7 +59,8 @@ put_shards(ReturnSetInfo * result, SharedState *state, const SnowflakeLayout *la
 /*
  * seqid.stat_shards() returns setof (layout, shard, last_id, last_time, ahead_ms, waits,
  *	clock_regressions)
- *	  The shards of each layout from which ids were issued since the server started.
+ *	  Returns a row for each shard of which ids were issued since the server started.
+ *	  ahead_ms is in milliseconds.
  */
 PG_FUNCTION_INFO_V1(seqid_stat_shards);
 Datum
@@ -72,7 +73,7 @@ seqid_stat_shards(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Until the first layout's time ends. */
+/* Returns the years until the time of the first layout is used up. */
 static double
 years_left(void)
 {
@@ -84,8 +85,8 @@ years_left(void)
 }
 
 /*
- * The machine's id as text, NULL if it has none.  All servers of a machine share it; a
- * clone that was set up properly has another one.
+ * Returns the machine ID, or NULL if the machine has none.  All servers of a machine have
+ * the same; a clone of a machine should get another.
  */
 static Datum
 machine_id(bool *isnull)
@@ -102,9 +103,10 @@ machine_id(bool *isnull)
 /*
  * seqid.stat_server() returns (library, preloaded, timeline, shard, shard_source,
  *	system_identifier, machine_id, data_directory)
- *	  timeline and shard are NULL on a standby; shard and shard_source also while
- *	  seqid.shards is empty, or settings cannot be defined because of a parallel query.
- *	  machine_id and data_directory are NULL for roles that cannot read all settings.
+ *	  Returns one row.  timeline and shard are NULL on a standby.  shard and shard_source
+ *	  are NULL if seqid.shards is empty, or if a parallel query prevents that settings
+ *	  are defined.  machine_id and data_directory are NULL unless the user is a member
+ *	  of pg_read_all_settings.
  */
 PG_FUNCTION_INFO_V1(seqid_stat_server);
 Datum
@@ -143,7 +145,7 @@ seqid_stat_server(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }
 
-/* A time that is 0 is not known, and NULL. */
+/* Returns the time, or NULL for 0, which means that the time is not known. */
 static Datum
 time_or_null(int64 unix_us, bool *isnull)
 {
@@ -154,10 +156,10 @@ time_or_null(int64 unix_us, bool *isnull)
 /*
  * seqid.stat_database() returns (clock_mark, clock_floor, comb_time, marks_written,
  *	horizon, years_left)
- *	  clock_mark and clock_floor are NULL if the mark is missing or damaged; clock_floor
- *	  also if no earlier server lifetime is known to have issued keys.  comb_time is
- *	  NULL until the first COMB since the server started, horizon until the first
- *	  seqid.horizon().
+ *	  Returns one row.  clock_mark and clock_floor are NULL if the mark is missing or
+ *	  damaged.  clock_floor is NULL, too, if no earlier server lifetime is known to have
+ *	  issued keys.  comb_time is NULL before the first COMB since the server started, and
+ *	  horizon before the first call of seqid.horizon().
  */
 PG_FUNCTION_INFO_V1(seqid_stat_database);
 Datum

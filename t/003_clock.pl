@@ -107,8 +107,8 @@ for my $call ('snowflake53_nextval(5)', 'snowflake53_nextvals(5, 3)', 'snowflake
 is(issue('snowflake53_currval()'), $last53, 'back 1 h: currval of snowflake53 is as before');
 is(issue('snowflake_currval()'), $last, 'back 1 h: currval is as before');
 cmp_ok(issue('comb_uuid()'), 'gt', $comb, 'back 1 h: combs go on');
-fails_like("comb_uuid_validate('" . issue('comb_uuid()') . "')", qr/^22023: .* from the future$/,
-	'back 1 h: and are from the future');
+fails_like("comb_uuid_validate('" . issue('comb_uuid()') . "')", qr/^22023: .* in the future$/,
+	'back 1 h: and are in the future');
 $session->query("SET seqid.max_clock_regression = '2h'");
 is(issue('snowflake_nextval(5)'), $last + 1, 'back 1 h: the next id if the limit is raised');
 is(issue('snowflake53_nextval(5)'), $last53 + 1, 'back 1 h: the next snowflake53, too');

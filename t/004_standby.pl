@@ -17,7 +17,7 @@ my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);
 $primary->start;
 $primary->safe_psql('postgres',
-	'CREATE EXTENSION seqid; CREATE SEQUENCE seq; CREATE TABLE t (id bigint)');
+	"CREATE EXTENSION seqid; CREATE SEQUENCE seq; CREATE TABLE t (id bigint); SELECT intern_create('words')");
 $primary->backup('base');
 
 my $standby = PostgreSQL::Test::Cluster->new('standby');
@@ -37,6 +37,13 @@ for my $call (
 {
 	is(full_outcome($standby, 'postgres', "SELECT $call"),
 		'25006: cannot issue snowflake ids during recovery', "standby: $call is refused");
+}
+for my $call ('SELECT snowflake_nextval(5)', 'CALL seqid.horizon()', 'SELECT seqid.repair_mark()',
+	"SELECT intern_id('words', 'new')", "SELECT intern_create('more')", "SELECT intern_drop('words')")
+{
+	my ($status, $out, $err) = $standby->psql('postgres', $call);
+
+	like($err, qr/ERROR:  cannot .* during recovery\nHINT:  Connect to the primary\.$/m, "standby: $call says where to go");
 }
 is(outcome($standby, 'postgres', "SELECT uuid_sequence_nextval('seq')"),
 	'25006', 'standby: a sequence cannot be advanced');

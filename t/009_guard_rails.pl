@@ -188,17 +188,17 @@ sub allowed
 allow('3, 16-18');
 is(allowed(), '3 16 17 18', 'allowed: numbers and ranges');
 is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
-	'55000: shard 5 is not one that this server may issue', 'allowed: others are refused');
+	'55000: shard 5 is not allowed on this server', 'allowed: others are refused');
 is(full_outcome($node, 'postgres', 'SELECT count(*) FROM snowflake_nextvals(5, 3)'),
-	'55000: shard 5 is not one that this server may issue', 'allowed: by every function');
+	'55000: shard 5 is not allowed on this server', 'allowed: by every function');
 is(full_outcome($node, 'postgres', 'SELECT snowflake_nextblock(5, 3)'),
-	'55000: shard 5 is not one that this server may issue', 'allowed: by every function');
+	'55000: shard 5 is not allowed on this server', 'allowed: by every function');
 is(full_outcome($node, 'postgres', 'SET seqid.shards = 5; SELECT snowflake_nextval()'),
-	'55000: shard 5 is not one that this server may issue', 'allowed: also the configured shard');
+	'55000: shard 5 is not allowed on this server', 'allowed: also the configured shard');
 for my $call ('snowflake53_nextval(5)', 'snowflake53_nextvals(5, 3)', 'snowflake53_nextblock(5, 3)')
 {
 	is(full_outcome($node, 'postgres', "SELECT $call"),
-		'55000: shard 5 is not one that this server may issue', "allowed: by $call, too");
+		'55000: shard 5 is not allowed on this server', "allowed: by $call, too");
 }
 like(full_outcome($node, 'postgres', 'SELECT snowflake53_nextval(16)'), qr/^\d+$/, 'allowed: of both layouts');
 like(full_outcome($node, 'postgres', "SELECT snowflake_make('2024-01-01', 5, 0)"), qr/^\d+$/, 'allowed: codecs do not care');
@@ -208,7 +208,7 @@ like(full_outcome($node, 'postgres', "SELECT snowflake_make('2024-01-01', 5, 0)"
 for my $list ('5', '0-1023', '3', 'rubbish')
 {
 	is(full_outcome($node, 'postgres', "SET seqid.allowed_shards = '$list'; SELECT snowflake_nextval(5)"),
-		'55000: shard 5 is not one that this server may issue', "allowed: not '$list' of a session");
+		'55000: shard 5 is not allowed on this server', "allowed: not '$list' of a session");
 }
 for my $force ('force_parallel_mode', 'debug_parallel_query')
 {
@@ -218,11 +218,13 @@ for my $force ('force_parallel_mode', 'debug_parallel_query')
 }
 $node->safe_psql('postgres', "ALTER DATABASE postgres SET seqid.allowed_shards = '0-1023'");
 is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
-	'55000: shard 5 is not one that this server may issue', 'allowed: nor that of a database');
+	'55000: shard 5 is not allowed on this server', 'allowed: nor that of a database');
 $node->safe_psql('postgres', 'ALTER DATABASE postgres RESET seqid.allowed_shards');
 allow('rubbish');
 is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
-	'55000: shard 5 is not one that this server may issue', 'allowed: nothing, if the list cannot be read');
+	'55000: shard 5 is not allowed on this server', 'allowed: nothing, if the list cannot be read');
+my (undef, undef, $refused) = $node->psql('postgres', 'SELECT snowflake_nextval(5)');
+like($refused, qr/^DETAIL:  The value that was set for "seqid.allowed_shards" is not valid/m, 'allowed: and the error says so');
 
 allow(' 1023 ,0');
 is(allowed(), '0 1023', 'allowed: the ends, and spaces');
@@ -237,7 +239,7 @@ for my $bad ('', ' ', '1024', '-1', '1-', '5-3', '1,,2', '1 2', 'five', '9999999
 	allow_marker();
 	is($session->query('SHOW seqid.allowed_shards'), ' 1023 ,0', "allowed: '$bad' is not taken");
 	is(full_outcome($node, 'postgres', 'SELECT snowflake_nextval(5)'),
-		'55000: shard 5 is not one that this server may issue', "allowed: '$bad' is nothing");
+		'55000: shard 5 is not allowed on this server', "allowed: '$bad' is nothing");
 }
 $session->close;
 allow('0-1023');

@@ -155,7 +155,7 @@ for my $case ([ 1800, 0 ], [ 3600, 1 ])
 	ok($read, 'a cursor: the session has read the file');
 	is($session->query('SHOW seqid.allowed_shards'), '6', 'a cursor: its shard is not allowed any more');
 	$session->query('FETCH 100000 FROM c');
-	like($session->errors, qr/^ERROR:  55000: shard 5 is not one that this server may issue$/m,
+	like($session->errors, qr/^ERROR:  55000: shard 5 is not allowed on this server$/m,
 		'a cursor: issues no more');
 	$session->close;
 }

@@ -26,7 +26,7 @@ sub answer
 }
 
 like(full_outcome($node, 'postgres', 'SELECT snowflake_backfill(now()) OVER ()'),
-	qr/^55000: shard 31 is one that this server may issue/, 'a shard that may be issued is refused');
+	qr/^55000: shard 31 cannot be used for existing rows/, 'a shard that may be issued is refused');
 
 # What was issued of it is known as long as the server runs.
 $node->safe_psql('postgres', 'SELECT snowflake_nextval(31)');
@@ -35,7 +35,7 @@ $node->reload;
 $node->poll_query_until('postgres', "SELECT current_setting('seqid.allowed_shards', true) = '0-30, 32-1023'")
   or die 'the setting is not there';
 like(full_outcome($node, 'postgres', 'SELECT snowflake_backfill(now()) OVER ()'),
-	qr/^55000: shard 31 has issued ids since the server was started/, 'a shard that has issued ids is refused');
+	qr/^55000: shard 31 has issued ids since the server started/, 'a shard that has issued ids is refused');
 like(answer('SELECT snowflake53_backfill(now()) OVER ()'), qr/^\d+$/, 'but not of the other layout');
 $node->restart;
 is(answer('SELECT snowflake_nextval(31)'), '55000', 'and the other way round');

@@ -11,7 +11,7 @@ percall_subjects()
 {
 	cat <<-'LIST'
 		trivial|int8abs(g)
-		trivial of a shard|int4abs(g & 1023)
+		trivial of a shard|int8abs(g & 1023)
 		trivial, slow|int4abs((g & 31) + 0 * length(md5(g::text)))
 		clock read|clock_timestamp()
 		nextval|nextval('sequence_plain')

@@ -7,7 +7,7 @@ transaction_subjects()
 {
 	cat <<-'LIST'
 		no key|PERFORM int8abs(i)
-		one snowflake|PERFORM snowflake_nextval((i & 1023)::int)
+		one snowflake|PERFORM snowflake_nextval(i & 1023)
 		one comb|PERFORM comb_uuid()
 		ten calls, no key|PERFORM int8abs(i), int8abs(i), int8abs(i), int8abs(i), int8abs(i), int8abs(i), int8abs(i), int8abs(i), int8abs(i), int8abs(i)
 		ten combs|PERFORM comb_uuid(), comb_uuid(), comb_uuid(), comb_uuid(), comb_uuid(), comb_uuid(), comb_uuid(), comb_uuid(), comb_uuid(), comb_uuid()

@@ -1,6 +1,6 @@
 /*
  * base62.h
- *	  A 64-bit number in the digits 0-9A-Za-z.
+ *	  Writes and reads a 64-bit number in the digits 0-9A-Za-z.
  */
 #ifndef SEQID_BASE62_H
 #define SEQID_BASE62_H
@@ -10,14 +10,14 @@
 #include "bits/text_decoding.h"
 #include "common/int.h"
 
-#define BASE62_MAX_DIGITS	11	/* of 2^64 - 1 */
+#define BASE62_MAX_DIGITS	11	/* 2^64 - 1 has 11 digits */
 
 static const char base62_digits[] =
 "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /*
- * Writes the digits, without padding, at the end of the buffer; returns how many
- * there are.
+ * Writes the digits, without padding, to the end of the buffer, and returns their
+ * number.
  */
 static inline int
 base62_write(uint64 id, char digits[BASE62_MAX_DIGITS])
@@ -33,7 +33,7 @@ base62_write(uint64 id, char digits[BASE62_MAX_DIGITS])
 	return BASE62_MAX_DIGITS - first;
 }
 
-/* -1 for what is no digit. */
+/* Returns the value of a digit, or -1 for any other character. */
 static inline int
 base62_digit(char c)
 {
@@ -46,7 +46,7 @@ base62_digit(char c)
 	return -1;
 }
 
-/* *id is the number if it is decoded. */
+/* Stores the number in *id, which is only valid if the result is TEXT_DECODED. */
 static inline TextDecoding
 base62_read(const char *text, size_t length, uint64 *id)
 {
@@ -56,7 +56,10 @@ base62_read(const char *text, size_t length, uint64 *id)
 	if (length == 0)
 		return TEXT_INVALID;
 
-	/* Rubbish at the end is rubbish, however large what stands before it. */
+	/*
+	 * The loop goes on after an overflow, because an invalid character later
+	 * in the text must be reported as such.
+	 */
 	for (size_t i = 0; i < length; i++)
 	{
 		int			digit = base62_digit(text[i]);

@@ -1,6 +1,6 @@
 /*
  * comb_layout.h
- *	  The bits of a COMB, which is a valid UUIDv7 (RFC 9562, section 5.7).
+ *	  The layout of a COMB, a UUID of version 7 (RFC 9562, section 5.7).
  *
  *	  48 bits	milliseconds since 1970
  *	   4 bits	version, 0111
@@ -9,8 +9,8 @@
  *	   2 bits	fraction, lower part
  *	  60 bits	random
  *
- * The 14 bits of fraction are floor(fraction * 2^14), steps of 61 ns; RFC
- * 9562 allows them as its method 3 of keeping order.  A tick is the time alone:
+ * The 14 bits of fraction count steps of 61 ns, a millisecond divided by 2^14.  RFC 9562
+ * describes them in section 6.2, method 3.  A tick is the time alone:
  * milliseconds << 14 | fraction; see tick.h.
  */
 #ifndef SEQID_COMB_LAYOUT_H
@@ -42,9 +42,9 @@ comb_tick_of_us(int64 unix_us)
 }
 
 /*
- * The last microsecond that begins in or before a tick, the inverse of
- * comb_tick_of_us().  A tick is 61 ns and a microsecond 16.384 ticks, so each
- * tick belongs to one microsecond and none is left without.
+ * Returns the last microsecond that begins in the tick or before it.  This is the
+ * inverse of comb_tick_of_us(): a microsecond has 16.384 ticks, so different
+ * microseconds begin in different ticks.
  */
 static inline int64
 comb_tick_us(int64 tick)
@@ -55,7 +55,7 @@ comb_tick_us(int64 tick)
 		(((fraction + 1) * COMB_US_PER_MS - 1) >> COMB_FRACTION_BITS);
 }
 
-/* The COMB with that time; of random, the lower 60 bits are used. */
+/* Composes a COMB from a tick and the lower 60 bits of random. */
 static inline UuidHalves
 comb_compose(int64 tick, uint64 random)
 {
@@ -77,7 +77,7 @@ comb_is_valid(UuidHalves halves)
 		uuid_variant(halves) == COMB_VARIANT;
 }
 
-/* The time of a valid COMB. */
+/* Returns the tick of a valid COMB. */
 static inline int64
 comb_tick(UuidHalves halves)
 {

@@ -1,6 +1,6 @@
 /*
  * crockford32.h
- *	  A UUID in 26 characters of Crockford's base 32.
+ *	  Writes and reads a UUID in 26 characters of Crockford's base 32.
  */
 #ifndef SEQID_CROCKFORD32_H
 #define SEQID_CROCKFORD32_H
@@ -26,8 +26,8 @@ crockford32_write(UuidHalves halves, char digits[CROCKFORD32_DIGITS])
 }
 
 /*
- * As Crockford wants it read: in either case, I and L as 1, O as 0, no U.  -1 for
- * what is no digit.
+ * Returns the value of a digit, or -1 for any other character.  As Crockford specifies,
+ * lower case is accepted, I and L are read as 1, and O is read as 0.
  */
 static inline int
 crockford32_digit(char c)
@@ -44,7 +44,10 @@ crockford32_digit(char c)
 	return found ? (int) (found - crockford32_digits) : -1;
 }
 
-/* Hyphens may be anywhere.  *halves is the UUID if it is decoded. */
+/*
+ * Stores the UUID in *halves, which is only valid if the result is TEXT_DECODED.  Hyphens
+ * are ignored.
+ */
 static inline TextDecoding
 crockford32_read(const char *text, size_t length, UuidHalves *halves)
 {

@@ -2,9 +2,9 @@
  * jump_hash.h
  *	  Consistent hashing of a key to a bucket.
  *
- * "A Fast, Minimal Memory, Consistent Hash Algorithm" by John Lamping and Eric
- * Veach, 2014: growing from n to n + 1 buckets moves 1 / (n + 1) of the keys,
- * all of them to the new bucket.
+ * Source: John Lamping and Eric Veach, "A Fast, Minimal Memory, Consistent Hash
+ * Algorithm", 2014.  If the number of buckets grows from n to n + 1, then 1 / (n + 1) of
+ * the keys move, all of them to the new bucket.
  */
 #ifndef SEQID_JUMP_HASH_H
 #define SEQID_JUMP_HASH_H
@@ -12,9 +12,8 @@
 #include "postgres.h"
 
 /*
- * The bucket of a key, 0 to buckets - 1; buckets must be positive.  Jumps grow
- * geometrically, so it takes about ln(buckets) of them, some 22 at most on
- * average.
+ * Returns the bucket of a key, 0 to buckets - 1.  buckets must be positive.  The loop
+ * runs about ln(buckets) times, which is 22 for the largest number of buckets.
  */
 static inline int32
 jump_hash_bucket(uint64 key, int32 buckets)

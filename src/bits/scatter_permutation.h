@@ -1,14 +1,16 @@
 /*
  * scatter_permutation.h
- *	  How a count becomes an id of one of 2^prefix_bits small sequences.
+ *	  The layout of a scattered id.
  *
  *	 0 | prefix (prefix_bits) | value (63 - prefix_bits)
  *
- * Of the count n, a non-negative bigint, the low prefix_bits choose the
- * sequence, reversed so that neighbours land far apart, and the others are the
- * value within it.  So each of the sequences counts 0, 1, 2, ..., and all are
- * filled evenly.  It is a bijection for any prefix_bits from 0 to 32; with 0 there
- * is one sequence, and the id is the count itself.
+ * A count n, which must not be negative, becomes an id of one of 2^prefix_bits small
+ * sequences.  The low prefix_bits of n choose the sequence.  They are reversed, so that
+ * consecutive counts are far apart.  The other bits of n are the value.  Each small
+ * sequence therefore counts 0, 1, 2, ..., and all grow evenly.
+ *
+ * prefix_bits is from 0 to 32.  Different counts have different ids.  If prefix_bits is
+ * 0, there is one sequence, and the id equals the count.
  */
 #ifndef SEQID_SCATTER_PERMUTATION_H
 #define SEQID_SCATTER_PERMUTATION_H
@@ -23,7 +25,7 @@ scatter_low_bits(int64 n, int bits)
 	return (int64) ((uint64) n & ((UINT64CONST(1) << bits) - 1));
 }
 
-/* Its own inverse, for values of so many bits; 0 <= bits <= 32. */
+/* Reverses the bits of a value that has 0 to 32 bits.  It is its own inverse. */
 static inline int64
 scatter_reverse(int64 value, int bits)
 {
@@ -57,7 +59,7 @@ scatter_id_value(int64 id, int prefix_bits)
 	return scatter_low_bits(id, 63 - prefix_bits);
 }
 
-/* The inverse of scatter_id() on the counts; bits beyond them are cut off. */
+/* Returns the count of an id: the inverse of scatter_id(). */
 static inline int64
 scatter_id_ordinal(int64 id, int prefix_bits)
 {

@@ -1,6 +1,6 @@
 /*
  * shard_list.c
- *	  Reads a list of shards such as "3, 16-31".
+ *	  Parses a list of shards, such as "3, 16-31".
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@ skip_spaces(const char *p)
 	return p;
 }
 
-/* One number, without sign; -1 if there is none or it is no shard. */
+/* Reads an unsigned number.  Returns -1 if there is none, or if it is not a shard. */
 static int
 read_shard(const char **p)
 {
@@ -26,7 +26,7 @@ read_shard(const char **p)
 	if (!isdigit((unsigned char) **p))
 		return -1;
 
-	/* Stops before it can overflow: four digits are too large already. */
+	/* Stop at the first number that is too large, so that it cannot overflow. */
 	while (isdigit((unsigned char) **p) && shard < SHARD_LIST_SHARDS)
 		shard = shard * 10 + (*(*p)++ - '0');
 	*p = skip_spaces(*p);
@@ -46,7 +46,7 @@ add_shard(ShardList *list, int shard)
 	list->shards[list->count++] = (uint16) shard;
 }
 
-/* A number, or two with a dash between them. */
+/* Reads a number, or two with a hyphen between them.  Returns NULL or the error. */
 static const char *
 read_range(const char **p, ShardList *list)
 {
@@ -59,7 +59,10 @@ read_range(const char **p, ShardList *list)
 		last = read_shard(p);
 	}
 	if (first < 0 || last < 0)
-		return "is not a shard";
+	{
+		StaticAssertStmt(SHARD_LIST_SHARDS == 1024, "the message names the largest shard");
+		return "is not a shard between 0 and 1023";
+	}
 	if (first > last)
 		return "is a range that ends before it begins";
 

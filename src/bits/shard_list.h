@@ -1,6 +1,6 @@
 /*
  * shard_list.h
- *	  A list of shards such as "3, 16-31".
+ *	  A list of shards, such as "3, 16-31".
  */
 #ifndef SEQID_SHARD_LIST_H
 #define SEQID_SHARD_LIST_H
@@ -19,25 +19,25 @@ typedef struct ShardSet
 typedef struct ShardList
 {
 	ShardSet	set;
-	bool		repeats;		/* does it name a shard twice? */
-	int			count;			/* without repetitions */
-	uint16		shards[SHARD_LIST_SHARDS];	/* in the order of the list */
+	bool		repeats;		/* does the text contain a shard twice? */
+	int			count;			/* number of different shards */
+	uint16		shards[SHARD_LIST_SHARDS];	/* in the order of the text */
 } ShardList;
 
-/* 0 <= shard < SHARD_LIST_SHARDS */
+/* shard must be from 0 to SHARD_LIST_SHARDS - 1. */
 static inline bool
 shard_set_has(const ShardSet *set, int shard)
 {
 	return (set->bits[shard / 64] >> (shard % 64)) & 1;
 }
 
-/* A shard of the list that is not in the set, -1 if there is none. */
+/* Returns a shard of the list that is not in the set, or -1 if there is none. */
 extern int	seqid_shard_not_in_set(const ShardList *list, const ShardSet *set);
 
 /*
- * Reads numbers and ranges of numbers with commas between them into *list.  On
- * failure returns false and tells where, a pointer into the text, and why, a
- * phrase to follow what is found there.
+ * Parses numbers and ranges, separated by commas, into *list.  For a text that is not
+ * valid, returns false, and sets *where to the place in the text and *why to a phrase
+ * that completes a sentence about the text at that place.
  */
 extern bool seqid_parse_shard_list(const char *text, ShardList *list,
 								   const char **where, const char **why);

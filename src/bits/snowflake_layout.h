@@ -1,16 +1,19 @@
 /*
  * snowflake_layout.h
- *	  The bits of a snowflake id.
+ *	  The layouts of snowflake ids.
  *
- * From the top: 0 | milliseconds since an epoch | shard | sequence.  The constant
- * SnowflakeLayout, which every function here takes, contains the widths and the
- * epoch; with a constant argument the compiler folds it away.  Everything that depends
- * on them, such as the size of an array or a number in a message, is derived from it.
+ * From the top, an id has the fields
  *
- * The epoch is known only here: all functions take and return milliseconds since
- * 1970.  A tick of a shard's counter is an id without its shard; see tick.h.
+ *	 0 | milliseconds since an epoch | shard | sequence
  *
- * No function here checks a range.  Callers do, before they compose an id.
+ * A constant of type SnowflakeLayout defines the epoch and the width of each field.
+ * Every function here takes a layout; the compiler computes with its constants.  Array
+ * sizes, limits and numbers in messages are derived from the layouts as well.
+ *
+ * The epoch is known only here: all functions take and return milliseconds since 1970.
+ * A tick of a shard's counter is an id without its shard; see tick.h.
+ *
+ * These functions do not check ranges.  Callers must do so before they compose an id.
  */
 #ifndef SEQID_SNOWFLAKE_LAYOUT_H
 #define SEQID_SNOWFLAKE_LAYOUT_H
@@ -21,16 +24,16 @@
 
 typedef struct SnowflakeLayout
 {
-	const char *name;			/* prefix of its functions */
+	const char *name;			/* prefix of the SQL function names */
 	int			number;			/* index in snowflake_layouts */
-	int64		epoch_unix_ms;	/* the first that an id can contain */
+	int64		epoch_unix_ms;	/* first millisecond that an id can contain */
 	int			time_bits;
 	int			shard_bits;
 	int			sequence_bits;
 	int			first_word;		/* see SNOWFLAKE_WORDS */
 } SnowflakeLayout;
 
-/* 64 bits, milliseconds since 2023-01-01 00:00:00 UTC. */
+/* 64 bits; the epoch is 2023-01-01 00:00:00 UTC. */
 #define SNOWFLAKE_64_SHARDS	(1 << 10)
 static const SnowflakeLayout snowflake_64 = {
 	.name = "snowflake",
@@ -42,7 +45,7 @@ static const SnowflakeLayout snowflake_64 = {
 	.first_word = 0
 };
 
-/* The same in 53 bits, which a double precision number holds exactly. */
+/* 53 bits, which a double precision number represents exactly; the same epoch. */
 #define SNOWFLAKE_53_SHARDS	(1 << 5)
 static const SnowflakeLayout snowflake_53 = {
 	.name = "snowflake53",
@@ -54,18 +57,17 @@ static const SnowflakeLayout snowflake_53 = {
 	.first_word = SNOWFLAKE_64_SHARDS
 };
 
-/* All layouts. */
 #define SNOWFLAKE_LAYOUTS	2
 static const SnowflakeLayout *const snowflake_layouts[SNOWFLAKE_LAYOUTS] = {
 	&snowflake_64, &snowflake_53
 };
 
-/* The largest number of shards of a layout. */
+/* Number of shards of the layout that has the most. */
 #define SNOWFLAKE_MAX_SHARDS	SNOWFLAKE_64_SHARDS
 
 /*
- * The number of counters: one for each shard of each layout.  Those of a layout begin
- * at its first_word.
+ * Number of shards of all layouts.  Each has a counter of its own, because layouts differ
+ * in the width of a tick.  The counters of a layout begin at its first_word.
  */
 #define SNOWFLAKE_WORDS			(SNOWFLAKE_64_SHARDS + SNOWFLAKE_53_SHARDS)
 

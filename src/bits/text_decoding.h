@@ -1,6 +1,6 @@
 /*
  * text_decoding.h
- *	  How reading a number from its digits may end.
+ *	  Result of decoding a number from text.
  */
 #ifndef SEQID_TEXT_DECODING_H
 #define SEQID_TEXT_DECODING_H
@@ -8,8 +8,8 @@
 typedef enum TextDecoding
 {
 	TEXT_DECODED,
-	TEXT_INVALID,				/* other characters, or not as many */
-	TEXT_OVERFLOWS				/* more bits than there is room for */
+	TEXT_INVALID,				/* wrong characters, or wrong length */
+	TEXT_OVERFLOWS				/* the number has too many bits */
 } TextDecoding;
 
 #endif							/* SEQID_TEXT_DECODING_H */

@@ -1,9 +1,9 @@
 /*
  * uuid_bits.h
- *	  A UUID as two numbers, and the bits that RFC 9562 gives a meaning.
+ *	  A UUID as two numbers, and its version and variant (RFC 9562, section 4).
  *
- * The first half is bytes 0 to 7, big-endian, with the version in bits 15 to
- * 12; the second half bytes 8 to 15, with the variant in its top two bits.
+ * The high half consists of bytes 0 to 7, big-endian, with the version in bits 15 to
+ * 12.  The low half consists of bytes 8 to 15, with the variant in its top two bits.
  */
 #ifndef SEQID_UUID_BITS_H
 #define SEQID_UUID_BITS_H
@@ -46,13 +46,14 @@ uuid_version(UuidHalves halves)
 	return (int) ((halves.high >> 12) & 0xF);
 }
 
-/* RFC 9562's own variant is binary 10. */
+/* Returns the top two bits of the variant, which are 10 in RFC 9562's UUIDs. */
 static inline int
 uuid_variant(UuidHalves halves)
 {
 	return (int) (halves.low >> 62);
 }
 
+/* Sets the version, and the variant of RFC 9562. */
 static inline UuidHalves
 uuid_stamp(UuidHalves halves, int version)
 {

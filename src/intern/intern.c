@@ -20,6 +20,7 @@
 #include "intern/dictionary.h"
 #include "miscadmin.h"
 #include "pg/compat.h"
+#include "state/server_shard.h"
 #include "utils/array.h"
 #include "utils/memutils.h"
 
@@ -193,6 +194,8 @@ intern_sorted(Dictionary *dictionary, const Datum *terms, int count, int64 *ids)
 	find_all(dictionary, terms, count, false, ids, known);
 	memcpy(new_terms, terms, count * sizeof(Datum));
 	new_count = keep_unknown(new_terms, known, count);
+	if (new_count > 0)
+		seqid_prevent_during_recovery("assign ids to new terms");
 	check_lengths(new_terms, new_count);
 
 	new_ids = alloc_many(new_count, sizeof(int64));

@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 #include "pg/compat.h"
 #include "pg/text_input.h"
+#include "state/server_shard.h"
 #include "storage/lmgr.h"
 #include "tcop/utility.h"
 #include "utils/acl.h"
@@ -68,25 +69,46 @@ existing_schema_name(Oid schema)
 	return name;
 }
 
+/* Checks that the argument is an identifier, or several with dots between them. */
+static void
+check_name_syntax(text *argument)
+{
+	char	   *name = text_to_cstring(argument);
+	List	   *parts;
+
+	if (!SplitIdentifierString(pstrdup(name), '.', &parts) || parts == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_NAME),
+				 errmsg("invalid dictionary name: \"%s\"", seqid_quotable(name, strlen(name))),
+				 errhint("Enclose a name with spaces, hyphens or capital letters in double quotes, for example SELECT intern_create('\"My Urls\"').")));
+}
+
 /*
  * intern_create(name text, prefix_bits int) returns regclass
  *	  Makes a dictionary of that name, which is read as regclass reads one: in
  *	  the first schema of the search_path unless it says otherwise, in lower case
  *	  unless it is quoted.  22023 unless prefix_bits is between 0 and 32; 22P02 for
- *	  a name of more than 1,024 bytes; errors of CREATE TABLE.
+ *	  a name of more than 1,024 bytes; 42602 for one that is not an identifier; 25006 on
+ *	  a standby; errors of CREATE TABLE.
  */
 PG_FUNCTION_INFO_V1(intern_create);
 Datum
 intern_create(PG_FUNCTION_ARGS)
 {
 	text	   *argument = seqid_short_text(PG_GETARG_DATUM(0), NAME_MAX_BYTES, "name");
-	RangeVar   *name = makeRangeVarFromNameList(textToQualifiedNameList(argument));
+	RangeVar   *name;
 	int			prefix_bits = seqid_checked_prefix_bits(PG_GETARG_INT32(1));
 	char	   *extension_schema = schema_of_function(fcinfo->flinfo->fn_oid);
-	Oid			schema = RangeVarGetCreationNamespace(name);
-	char	   *table = quote_qualified_identifier(existing_schema_name(schema), name->relname);
+	Oid			schema;
+	char	   *table;
 	List	   *sequences;
 	Oid			relid;
+
+	seqid_prevent_during_recovery("execute intern_create()");
+	check_name_syntax(argument);
+	name = makeRangeVarFromNameList(textToQualifiedNameList(argument));
+	schema = RangeVarGetCreationNamespace(name);
+	table = quote_qualified_identifier(existing_schema_name(schema), name->relname);
 
 	SPI_connect();
 	/* With the id in the index, a term is looked up without the table. */
@@ -111,10 +133,34 @@ intern_create(PG_FUNCTION_ARGS)
 	PG_RETURN_OID(relid);
 }
 
+/* DROP TABLE hints at CASCADE, which intern_drop() does not have. */
+static void
+correct_hint(void *table)
+{
+	if (geterrcode() == ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST)
+		errhint("Drop these objects first, or run DROP TABLE %s CASCADE instead of intern_drop().",
+				(char *) table);
+}
+
+/* Drops a table, whose name is quoted. */
+static void
+drop_table(char *table)
+{
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,
+		.callback = correct_hint,
+		.arg = table
+	};
+
+	error_context_stack = &callback;
+	run_utility(psprintf("DROP TABLE %s", table));
+	error_context_stack = callback.previous;
+}
+
 /*
  * intern_drop(dictionary regclass) returns void
  *	  Drops a dictionary and its sequence.  42809 if that is no dictionary,
- *	  42501 if it is not the user's;
+ *	  42501 if it is not the user's; 2BP01 if other objects depend on it;
  *	  25006 on a standby; errors of DROP TABLE.
  */
 PG_FUNCTION_INFO_V1(intern_drop);
@@ -124,7 +170,7 @@ intern_drop(PG_FUNCTION_ARGS)
 	Oid			relid = PG_GETARG_OID(0);
 	char	   *name = get_rel_name(relid);
 
-	PreventCommandDuringRecovery("intern_drop()");
+	seqid_prevent_during_recovery("execute intern_drop()");
 
 	/* Who may not drop it must not lock it, either. */
 	if (name != NULL && !compat_owns_relation(relid, GetUserId()))
@@ -135,7 +181,7 @@ intern_drop(PG_FUNCTION_ARGS)
 	(void) seqid_dictionary_open_locked(relid);
 
 	SPI_connect();
-	run_utility(psprintf("DROP TABLE %s", seqid_quoted_name(relid)));
+	drop_table(seqid_quoted_name(relid));
 	SPI_finish();
 
 	/* The lock does not hold the schema's name. */

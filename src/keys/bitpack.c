@@ -1,9 +1,9 @@
 /*
  * bitpack.c
- *	  Any number of fields in one bigint.
+ *	  Packs up to 63 fields into one bigint.
  *
- * A layout is the widths of its fields in bits, the first on top.  A packed id
- * is never negative, and has no bits above its first field.
+ * A layout consists of the widths of its fields, in bits.  The first field has the highest
+ * bits.  A packed id has no bits above its first field, so it is never negative.
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
 typedef struct BitLayout
 {
 	int			fields;
-	int			bits;			/* of all fields together */
+	int			bits;			/* sum of the widths */
 	int			width[MAX_BITS];
 } BitLayout;
 
@@ -27,7 +27,7 @@ max_of_bits(int bits)
 	return (int64) ((UINT64CONST(1) << bits) - 1);
 }
 
-/* The elements of a one-dimensional array without NULLs. */
+/* Stores the elements of an array in *elements, and returns their number. */
 static int
 array_elements(ArrayType *array, Oid type, int16 size, const char *what, Datum **elements)
 {
@@ -69,14 +69,14 @@ read_layout(ArrayType *widths, BitLayout *layout)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("width %d of field %d is out of range", width, i + 1),
-					 errdetail("A field must have at least 1 bit, and all fields together at most %d.",
+					 errdetail("A field must have at least 1 bit, and all fields together can have at most %d.",
 							   MAX_BITS)));
 		layout->width[i] = width;
 		layout->bits += width;
 	}
 }
 
-/* The fields of an id, which must have no bits above the first. */
+/* Stores the fields of an id in fields[].  Raises 22003 for bits above the first. */
 static void
 unpack(const BitLayout *layout, int64 id, int64 *fields)
 {
@@ -96,9 +96,11 @@ unpack(const BitLayout *layout, int64 id, int64 *fields)
 
 /*
  * bits_pack(widths int[], fields bigint[]) returns bigint
- *	  The fields in one id, the first on top.  22004 for a NULL in an array,
- *	  22023 for a layout that is not of 1 to 63 bits or has another number of
- *	  fields, 22003 for a field that does not fit its width.
+ *	  Returns an id that contains the fields.  Each width is in bits, and the sum of the
+ *	  widths is between 1 and 63.
+ *	  Errors: 22004 if an array contains NULL.  22023 if an array has several dimensions,
+ *	  the arrays differ in length, or a width or the sum is out of range.  22003 if a
+ *	  field is negative or does not fit its width.
  */
 PG_FUNCTION_INFO_V1(bits_pack);
 Datum
@@ -129,7 +131,7 @@ bits_pack(PG_FUNCTION_ARGS)
 					 errdetail("A field of %d bits must be between 0 and %lld.",
 							   layout.width[i], (long long) max_of_bits(layout.width[i]))));
 
-		/* All widths together are at most 63: nothing is shifted out. */
+		/* The sum of the widths is at most 63, so no bit is lost. */
 		id = (int64) ((uint64) id << layout.width[i]) | field;
 	}
 	PG_RETURN_INT64(id);
@@ -137,8 +139,9 @@ bits_pack(PG_FUNCTION_ARGS)
 
 /*
  * bits_unpack(widths int[], id bigint) returns bigint[]
- *	  The fields of an id.  Errors of the widths as above, 22003 for an id that
- *	  is negative or has bits above its first field.
+ *	  Returns the fields of an id.
+ *	  Errors: those of bits_pack() for the widths; 22003 if the id is negative or has
+ *	  bits above its first field.
  */
 PG_FUNCTION_INFO_V1(bits_unpack);
 Datum
@@ -158,7 +161,8 @@ bits_unpack(PG_FUNCTION_ARGS)
 
 /*
  * bits_text(widths int[], id bigint) returns text
- *	  The bits of an id, with a bar between fields.  Errors as above.
+ *	  Returns the binary digits of an id, with a vertical bar between fields.
+ *	  Errors: those of bits_unpack().
  */
 PG_FUNCTION_INFO_V1(bits_text);
 Datum

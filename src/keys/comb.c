@@ -1,6 +1,6 @@
 /*
  * comb.c
- *	  Issues COMBs: UUIDs that increase over all backends of a database.
+ *	  Generates COMBs: UUIDs of version 7 that ascend over all backends of a database.
  *
  * The counter of a database, in shared memory, makes the times of COMBs unique and
  * ascending within a server lifetime; see counter.c.  The random bits behind the time
@@ -28,8 +28,8 @@
 #include "utils/timestamp.h"
 
 /*
- * How many ticks comb_uuids() reserves at a time, at most.  They are handed out
- * while other backends already draw later ones, so this must not be long: 16 us.
+ * Largest run of comb_uuids().  Other backends reserve later ticks before the keys of a
+ * run are returned, so a run must be short: 256 ticks are 16 us.
  */
 #define COMB_RUN_TICKS 256
 
@@ -44,8 +44,10 @@ comb_at_tick(int64 tick)
 
 /*
  * comb_uuid() returns uuid
- *	  A COMB greater than all that any backend of the database drew before.  2200H when the
- *	  time of the format is over.
+ *	  Returns the next COMB, which is greater than all that this database generated
+ *	  before.  On a standby, it is greater than all of its server lifetime.
+ *	  Errors: 55000 if the mark is missing; 2200H after the year 10889, the end of the 48
+ *	  bits of time.
  */
 PG_FUNCTION_INFO_V1(comb_uuid);
 Datum
@@ -78,8 +80,9 @@ static const KeyRunKind comb_run = {
 
 /*
  * comb_uuids(count bigint) returns setof uuid
- *	  The next count COMBs in ascending order, none for 0.  22023 for a
- *	  negative count.
+ *	  Returns the next count COMBs, in ascending order.  They are reserved in runs while
+ *	  they are fetched.
+ *	  Errors: 22023 if the count is negative; all errors of comb_uuid().
  */
 PG_FUNCTION_INFO_V1(comb_uuids);
 Datum
@@ -91,8 +94,8 @@ comb_uuids(PG_FUNCTION_ARGS)
 
 /*
  * comb_uuid_at(created_at timestamptz) returns uuid
- *	  A COMB with that time and random bits behind it.  22003 for a time that
- *	  the format cannot tell.
+ *	  Returns a COMB with this time, to the microsecond, and random bits.
+ *	  Errors: 22003 if the time is not between 1970-01-01 and 10889-08-02.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_at);
 Datum
@@ -103,7 +106,7 @@ comb_uuid_at(PG_FUNCTION_ARGS)
 	PG_RETURN_UUID_P(comb_at_tick(tick));
 }
 
-/* The tick of a COMB that is not from the future. */
+/* Returns the tick of a COMB.  Raises 22023 if it is too far ahead of the clock. */
 static int64
 validated_tick(const pg_uuid_t *uuid)
 {
@@ -114,19 +117,20 @@ validated_tick(const pg_uuid_t *uuid)
 	if (ahead_ms > seqid_max_clock_regression_ms)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("uuid %s is from the future",
+				 errmsg("uuid %s is in the future",
 						DatumGetCString(DirectFunctionCall1(uuid_out,
 															UUIDPGetDatum(uuid)))),
-				 errdetail("Its time is %lld ms ahead of the clock, and at most %.0f ms are allowed.",
-						   (long long) ahead_ms,
-						   seqid_max_clock_regression_ms)));
+				 errdetail("Its time is %lld ms ahead of the clock, and \"seqid.max_clock_regression\" is %.0f ms.",
+						   (long long) ahead_ms, seqid_max_clock_regression_ms),
+				 errhint("Compare the clocks of this server and of the server that generated the UUID.")));
 	return tick;
 }
 
 /*
  * comb_uuid_validate(id uuid) returns uuid
- *	  The argument.  22023 if it is not a COMB, or if its time is ahead of the
- *	  clock by more than seqid.max_clock_regression.
+ *	  Returns the argument.
+ *	  Errors: 22023 if it is not a COMB, or if it is ahead of the clock by more than
+ *	  seqid.max_clock_regression.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_validate);
 Datum
@@ -140,8 +144,9 @@ comb_uuid_validate(PG_FUNCTION_ARGS)
 
 /*
  * comb_uuid_witness(id uuid) returns uuid
- *	  The argument.  From here on, COMBs of this database are greater than it, also
- *	  after a restart.  Errors as comb_uuid_validate().
+ *	  Returns the argument.  All COMBs that this database generates later are greater,
+ *	  also after a restart.
+ *	  Errors: those of comb_uuid_validate(); 55000 if the mark is missing.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_witness);
 Datum

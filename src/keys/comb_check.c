@@ -1,6 +1,6 @@
 /*
  * comb_check.c
- *	  Checks that whoever takes a COMB or its time from SQL makes.
+ *	  Checks of arguments for all functions that take a COMB or its time.
  */
 #include "postgres.h"
 
@@ -37,13 +37,13 @@ seqid_checked_comb_tick(TimestampTz time)
 	int64		first = UNIX_EPOCH_PG_US;
 	int64		last = first + COMB_MAX_UNIX_MS * COMB_US_PER_MS + 999;
 
-	/* Also refuses the infinities, which are the extremes of int64. */
+	/* The infinities are out of range, too: they are the extremes of int64. */
 	if (time < first || time > last)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("timestamp is out of range for a COMB: \"%s\"",
 						timestamptz_to_str(time)),
-				 errdetail("A COMB can tell times from %s to %s.",
+				 errdetail("A COMB can contain times from %s to %s.",
 						   seqid_utc_text(0), seqid_utc_text(COMB_MAX_UNIX_MS))));
 	return comb_tick_of_us(time - first);
 }

@@ -1,6 +1,6 @@
 /*
  * comb_check.h
- *	  Checks that whoever takes a COMB or its time from SQL makes.
+ *	  Checks of arguments for all functions that take a COMB or its time.
  */
 #ifndef SEQID_COMB_CHECK_H
 #define SEQID_COMB_CHECK_H
@@ -10,10 +10,13 @@
 #include "bits/uuid_bits.h"
 #include "datatype/timestamp.h"
 
-/* The halves of a COMB; invalid_parameter_value if it is another UUID. */
+/* Returns the halves of a COMB.  Raises invalid_parameter_value for any other UUID. */
 extern UuidHalves seqid_checked_comb(const pg_uuid_t *uuid);
 
-/* The tick of a time; numeric_value_out_of_range if the format cannot tell it. */
+/*
+ * Returns the tick in which the time's microsecond begins.  Raises
+ * numeric_value_out_of_range if a COMB cannot contain the time.
+ */
 extern int64 seqid_checked_comb_tick(TimestampTz time);
 
 #endif							/* SEQID_COMB_CHECK_H */

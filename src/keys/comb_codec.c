@@ -1,9 +1,10 @@
 /*
  * comb_codec.c
- *	  Takes COMBs apart, puts them together, and reorders their bytes.
+ *	  Decodes COMBs, composes bounds, and reorders bytes; see comb_layout.h for the
+ *	  layout.
  *
- * Pure functions of their arguments, which may stand in indexes, generated
- * columns and constraints.
+ * The functions depend on their arguments only.  They can be used in indexes, generated
+ * columns, CHECK constraints and partition bounds.
  */
 #include "postgres.h"
 
@@ -16,14 +17,14 @@
 #include "utils/timestamp.h"
 
 /*
- * SQL Server compares the bytes of a uniqueidentifier, as printed, in this
- * order: source_to_mssql[k] is the place that counts k-th.
+ * The order in which SQL Server compares the bytes of a uniqueidentifier in its text form:
+ * source_to_mssql[0] is the position of the most significant byte.
  */
 static const uint8 source_to_mssql[UUID_LEN] = {
 	10, 11, 12, 13, 14, 15, 8, 9, 7, 6, 5, 4, 3, 2, 1, 0
 };
 
-/* 32 digits, a hyphen after every four of them but the last, and braces. */
+/* 32 digits, 7 hyphens between groups of four, and a pair of braces. */
 #define UUID_TEXT_MAX_BYTES	(32 + 7 + 2)
 
 static TimestampTz
@@ -34,7 +35,8 @@ comb_time(const pg_uuid_t *id)
 
 /*
  * comb_uuid_timestamp(id uuid) returns timestamptz
- *	  Its time, to the microsecond.  22023 if it is not a COMB.
+ *	  Returns the time of a COMB, in microseconds.
+ *	  Errors: 22023 if the UUID is not a COMB.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_timestamp);
 Datum
@@ -45,8 +47,9 @@ comb_uuid_timestamp(PG_FUNCTION_ARGS)
 
 /*
  * comb_uuid_timestamp_text(id text) returns timestamptz
- *	  The same of a COMB that is written as text, for programs that have keys as
- *	  text only.  22P02 if it is no UUID.
+ *	  Returns the time of a COMB in text form, in microseconds.  It is meant for programs
+ *	  that have keys as text only.
+ *	  Errors: 22P02 if the text is not a UUID; 22023 if the UUID is not a COMB.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_timestamp_text);
 Datum
@@ -60,8 +63,8 @@ comb_uuid_timestamp_text(PG_FUNCTION_ARGS)
 
 /*
  * comb_uuid_first(created_at timestamptz) returns uuid
- *	  The smallest COMB of that microsecond.  22003 for a time that the format
- *	  cannot tell.
+ *	  Returns the smallest COMB of the time's microsecond.
+ *	  Errors: 22003 if the time is not between 1970-01-01 and 10889-08-02.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_first);
 Datum
@@ -74,8 +77,8 @@ comb_uuid_first(PG_FUNCTION_ARGS)
 
 /*
  * comb_uuid_last(created_at timestamptz) returns uuid
- *	  The largest COMB of that microsecond.  22003 for a time that the format
- *	  cannot tell.
+ *	  Returns the largest COMB of the time's microsecond.
+ *	  Errors: 22003 if the time is not between 1970-01-01 and 10889-08-02.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_last);
 Datum
@@ -87,8 +90,8 @@ comb_uuid_last(PG_FUNCTION_ARGS)
 	(void) seqid_checked_comb_tick(time);
 
 	/*
-	 * The tick before that in which the next microsecond begins.  There is no
-	 * overflow: of the very last microsecond this is COMB_MAX_TICK.
+	 * The last tick of a microsecond precedes the first of the next.  This
+	 * cannot overflow: for the last microsecond of all, it is COMB_MAX_TICK.
 	 */
 	tick = comb_tick_of_us(time - UNIX_EPOCH_PG_US + 1) - 1;
 	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), comb_compose(tick, COMB_RANDOM_MASK)));
@@ -96,7 +99,7 @@ comb_uuid_last(PG_FUNCTION_ARGS)
 
 /*
  * comb_uuid_is_valid(id uuid) returns boolean
- *	  Whether it is a UUID of version 7 and variant 10.
+ *	  Returns true if the UUID is of version 7 and variant 10.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_is_valid);
 Datum
@@ -107,7 +110,8 @@ comb_uuid_is_valid(PG_FUNCTION_ARGS)
 
 /*
  * comb_uuid_to_mssql(id uuid) returns uuid
- *	  The UUID that SQL Server sorts where PostgreSQL sorts the argument.
+ *	  Returns a UUID with the bytes of the argument in another order.  SQL Server sorts
+ *	  the results as PostgreSQL sorts the arguments.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_to_mssql);
 Datum
@@ -123,7 +127,7 @@ comb_uuid_to_mssql(PG_FUNCTION_ARGS)
 
 /*
  * comb_uuid_from_mssql(id uuid) returns uuid
- *	  The inverse of comb_uuid_to_mssql.
+ *	  The inverse of comb_uuid_to_mssql().
  */
 PG_FUNCTION_INFO_V1(comb_uuid_from_mssql);
 Datum

@@ -1,11 +1,11 @@
 /*
  * jump_hash.c
- *	  The bucket, or shard, of a key by consistent hashing; see jump_hash.h.
+ *	  Assigns keys to buckets by consistent hashing; see jump_hash.h for the source.
  *
- * Each type has a function of a name of its own.  Under one name, a driver that
- * sends its parameters untyped would get the one for text where another that sends
- * integers gets the one for bigint, and they would look for a key in different
- * places.
+ * The functions for different types have different names.  With one name, a driver that
+ * sends parameters without a type would call the function for text, and a driver that
+ * sends integers the function for bigint.  The two would look for a key in different
+ * buckets.
  */
 #include "postgres.h"
 
@@ -22,14 +22,14 @@ checked_buckets(int32 buckets)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of buckets %d is out of range", buckets),
-				 errdetail("There must be at least one bucket.")));
+				 errdetail("The number of buckets must be positive.")));
 	return buckets;
 }
 
 /*
  * jump_hash(key bigint, buckets int) returns int
- *	  The bucket of a key, 0 to buckets - 1; the key goes in as it is.  22023
- *	  unless buckets is positive.
+ *	  Returns the bucket of a key, 0 to buckets - 1.
+ *	  Errors: 22023 if buckets is not positive.
  */
 PG_FUNCTION_INFO_V1(jump_hash);
 Datum
@@ -42,7 +42,9 @@ jump_hash(PG_FUNCTION_ARGS)
 
 /*
  * jump_hash_text(key text, buckets int) returns int
- *	  The same for a text, hashed by its bytes, whatever its collation.
+ *	  Returns the bucket of a text, 0 to buckets - 1.  It depends on the bytes of the
+ *	  text in the encoding of the database, but not on the collation.
+ *	  Errors: 22023 if buckets is not positive.
  */
 PG_FUNCTION_INFO_V1(jump_hash_text);
 Datum
@@ -59,7 +61,8 @@ jump_hash_text(PG_FUNCTION_ARGS)
 
 /*
  * jump_hash_uuid(key uuid, buckets int) returns int
- *	  The same for a UUID, hashed by its bytes.
+ *	  Returns the bucket of a UUID, 0 to buckets - 1.  It depends on all 16 bytes.
+ *	  Errors: 22023 if buckets is not positive.
  */
 PG_FUNCTION_INFO_V1(jump_hash_uuid);
 Datum

@@ -1,6 +1,6 @@
 /*
  * key_run.c
- *	  Sets of keys, for the generators that return them.
+ *	  Set-returning generators.
  */
 #include "postgres.h"
 
@@ -33,9 +33,9 @@ begin_run(FuncCallContext *context, const SnowflakeLayout *layout, int shard, in
 }
 
 /*
- * Doubling keeps what is reserved in proportion to what is fetched.  Otherwise a
- * caller who asks for many and fetches one, over and over, would use up the
- * milliseconds that others need.
+ * Each run is twice as long as the one before, so that at most half of the reserved ticks
+ * are wasted.  Otherwise a caller that repeatedly requests many keys, but fetches one,
+ * would use up ticks that other sessions need.
  */
 static void
 reserve_more(KeyRun *run, const KeyRunKind *kind)

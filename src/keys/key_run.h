@@ -1,9 +1,9 @@
 /*
  * key_run.h
- *	  Sets of keys, for the generators that return them.
+ *	  Set-returning generators.
  *
- * Ticks are reserved in runs, as rows are fetched: a cursor that is never fetched
- * to its end uses up few, and one that is fetched late gets ticks of that time.
+ * They reserve ticks in runs while rows are fetched.  A cursor that is not fetched to its
+ * end wastes few ticks, and a row that is fetched later has a later time.
  */
 #ifndef SEQID_KEY_RUN_H
 #define SEQID_KEY_RUN_H
@@ -13,7 +13,7 @@
 #include "bits/snowflake_layout.h"
 #include "fmgr.h"
 
-/* What is left of the keys that a call asked for. */
+/* State of one call of a set-returning generator. */
 typedef struct KeyRun
 {
 	const SnowflakeLayout *layout;	/* NULL for COMBs */
@@ -24,7 +24,7 @@ typedef struct KeyRun
 	int64		next_tick;		/* the first of these */
 } KeyRun;
 
-/* What differs between the generators. */
+/* One kind of generator. */
 typedef struct KeyRunKind
 {
 	/* Reserves from 1 to at_most consecutive ticks and returns the first. */
@@ -34,16 +34,16 @@ typedef struct KeyRunKind
 	/* The key of a tick, which leaves now. */
 	Datum		(*key) (const SnowflakeLayout *layout, int shard, int64 tick);
 
-	/* How many are reserved at a time, at most. */
+	/* Largest size of a run. */
 	int			max_run_size;
 } KeyRunKind;
 
-/* A count that is not negative; otherwise 22023. */
+/* Returns the count.  Raises invalid_parameter_value if it is negative. */
 extern int64 seqid_checked_count(int64 count);
 
 /*
- * What a set-returning function returns: the next of count keys.  To be called
- * with the same arguments each time.
+ * Implements a set-returning function: returns the next of count keys.  The arguments
+ * must be the same in each call for a set.
  */
 extern Datum seqid_next_of_run(FunctionCallInfo fcinfo, const KeyRunKind *kind,
 							   const SnowflakeLayout *layout, int shard, int64 count);

@@ -1,9 +1,9 @@
 /*
  * scatter.c
- *	  One sequence that behaves as many small ones.
+ *	  Generates scattered ids: one sequence behaves like many small ones.
  *
- * What is durable, permission-checked and cached is the sequence; this file
- * only sends its values apart, see scatter_permutation.h.
+ * PostgreSQL's sequence provides durability, permissions and caching.  This file only
+ * permutes its values; see scatter_permutation.h for the layout.
  */
 #include "postgres.h"
 
@@ -31,7 +31,7 @@ checked_id(int64 id)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("scattered id %lld is out of range", (long long) id),
-				 errdetail("A scattered id is never negative.")));
+				 errdetail("A scattered id must not be negative.")));
 	return id;
 }
 
@@ -44,7 +44,7 @@ seqid_scatter_next(Oid sequence, int prefix_bits, bool check_permissions)
 		ereport(ERROR,
 				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
 				 errmsg("sequence value %lld cannot be scattered", (long long) value),
-				 errdetail("Values are scattered from 1 upwards."),
+				 errdetail("Only values of 1 or more can be scattered."),
 				 errhint("Use an ascending sequence that starts at 1.")));
 
 	return scatter_id(value - 1, prefix_bits);
@@ -52,9 +52,9 @@ seqid_scatter_next(Oid sequence, int prefix_bits, bool check_permissions)
 
 /*
  * scatter_nextval(sequence regclass, prefix_bits int) returns bigint
- *	  The id for the sequence's next value.  22023 unless prefix_bits is
- *	  between 0 and 32; 2200H for a value below 1, which a descending sequence
- *	  may have; errors of nextval.
+ *	  Returns the scattered id of the sequence's next value.
+ *	  Errors: 22023 if prefix_bits is not between 0 and 32; 2200H if the value is less
+ *	  than 1; all errors of nextval().
  */
 PG_FUNCTION_INFO_V1(scatter_nextval);
 Datum
@@ -68,8 +68,8 @@ scatter_nextval(PG_FUNCTION_ARGS)
 
 /*
  * scatter_prefix(id bigint, prefix_bits int) returns bigint
- *	  Which of the small sequences the id is of, 0 to 2^prefix_bits - 1.
- *	  22003 if id is negative, 22023 unless prefix_bits is between 0 and 32.
+ *	  Returns the number of the small sequence, 0 to 2^prefix_bits - 1.
+ *	  Errors: 22003 if the id is negative; 22023 if prefix_bits is not between 0 and 32.
  */
 PG_FUNCTION_INFO_V1(scatter_prefix);
 Datum
@@ -83,7 +83,8 @@ scatter_prefix(PG_FUNCTION_ARGS)
 
 /*
  * scatter_value(id bigint, prefix_bits int) returns bigint
- *	  The id's value within its small sequence, from 0.  Errors as above.
+ *	  Returns the value of the id within its small sequence, counted from 0.
+ *	  Errors: those of scatter_prefix().
  */
 PG_FUNCTION_INFO_V1(scatter_value);
 Datum
@@ -97,8 +98,8 @@ scatter_value(PG_FUNCTION_ARGS)
 
 /*
  * scatter_ordinal(id bigint, prefix_bits int) returns bigint
- *	  How many ids of the sequence came before this one, its value less 1.
- *	  Errors as above.
+ *	  Returns the value of the sequence for which the id was generated, minus 1.
+ *	  Errors: those of scatter_prefix().
  */
 PG_FUNCTION_INFO_V1(scatter_ordinal);
 Datum

@@ -1,6 +1,6 @@
 /*
  * scatter.h
- *	  Drawing scattered ids from within.
+ *	  Scattered ids for other parts of the extension.
  */
 #ifndef SEQID_SCATTER_H
 #define SEQID_SCATTER_H
@@ -9,16 +9,16 @@
 
 #include "fmgr.h"
 
-/* The SQL function itself: there may be others of its name. */
+/* The SQL entry point, by which a column default is recognized. */
 extern Datum scatter_nextval(PG_FUNCTION_ARGS);
 
-/* Its argument, if it is from 0 to 32; otherwise 22023. */
+/* Returns the argument.  Raises invalid_parameter_value if not between 0 and 32. */
 extern int	seqid_checked_prefix_bits(int32 prefix_bits);
 
 /*
- * The id for the sequence's next value, as scatter_nextval() returns it.
- * prefix_bits is from 0 to 32.  Without check_permissions the caller answers for
- * the right to draw, as with an identity column.
+ * Returns the scattered id of the sequence's next value, as scatter_nextval() does.
+ * prefix_bits must be between 0 and 32.  If check_permissions is false, the privileges on
+ * the sequence are not checked, as for an identity column.
  */
 extern int64 seqid_scatter_next(Oid sequence, int prefix_bits, bool check_permissions);
 

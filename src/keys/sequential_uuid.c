@@ -1,19 +1,18 @@
 /*
  * sequential_uuid.c
- *	  UUIDs in blocks: a common prefix that moves on, and random bits.
+ *	  Generates sequential UUIDs: a block number, followed by random bits.
  *
- * Within a block inserts are random, but a block is small enough to stay in
- * memory; the prefix wraps around, so that pages emptied by deletes are used
- * again.  The prefix bits are those of the extension sequential_uuids 1.0.3
- * for the same arguments, so that it can be replaced under a live table:
+ * UUIDs of one block go to random places of an index, but to few pages, which stay in
+ * memory.  The block number wraps around, so that index pages whose rows were deleted are
+ * used again.  The layout is that of the extension sequential_uuids 1.0.3 for the same
+ * arguments, so that seqid can replace it:
  *
- *	 prefix_bits = max(1, ceil(log2(blocks))), rounded up to whole bytes
- *	 size = max(1, block size * blocks / 2^prefix_bits)
+ *	 prefix_bits = max(1, ceil(log2(block_count))), rounded up to whole bytes
+ *	 size = max(1, block_size * block_count / 2^prefix_bits)
  *	 block = (value / size) mod 2^prefix_bits
  *
- * So blocks that are fewer than their prefix could number become smaller
- * instead: the wrap-around comes after block size * blocks values all the
- * same.
+ * The prefix can have more values than block_count.  Blocks are then smaller than
+ * block_size, so that they still wrap around after block_size * block_count values.
  */
 #include "postgres.h"
 
@@ -24,7 +23,7 @@
 #include "pg/wall_clock.h"
 #include "port/pg_bitutils.h"
 
-/* At most 32, as there are fewer than 2^31 blocks. */
+/* Returns at most 32, because there are fewer than 2^31 blocks. */
 static int
 prefix_bits(int32 block_count)
 {
@@ -45,15 +44,16 @@ uuid_in_block(int64 value, int32 block_size, int32 block_count)
 
 	seqid_random_bytes(&halves, sizeof(halves));
 
-	/* Shifting the block to the top cuts it to its prefix: the mod above. */
+	/* The shift drops the high bits of the block number, which is the mod. */
 	halves.high = block << (64 - bits) | halves.high >> bits;
 	return uuid_store(palloc(UUID_LEN), uuid_stamp(halves, 4));
 }
 
 /*
  * uuid_sequence_nextval(sequence regclass, block_size int, block_count int) returns uuid
- *	  A UUID in the block of the sequence's next value.  22023 unless both
- *	  numbers are positive; errors of nextval.
+ *	  Returns a UUID of version 4 in the block of the sequence's next value, minus 1.
+ *	  Errors: 22023 if block_size or block_count is not positive; all errors of
+ *	  nextval().
  */
 PG_FUNCTION_INFO_V1(uuid_sequence_nextval);
 Datum
@@ -68,14 +68,14 @@ uuid_sequence_nextval(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("block size %d is out of range", block_size),
-				 errdetail("A block size must be positive.")));
+				 errdetail("The block size must be positive.")));
 	if (block_count < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("block count %d is out of range", block_count),
-				 errdetail("A block count must be positive.")));
+				 errdetail("The block count must be positive.")));
 
-	/* Wraps around at the smallest bigint, which a sequence may return. */
+	/* A sequence can return the smallest bigint: subtract without overflow. */
 	value = (int64) ((uint64) nextval_internal(sequence, true) - 1);
 
 	PG_RETURN_UUID_P(uuid_in_block(value, block_size, block_count));
@@ -83,8 +83,9 @@ uuid_sequence_nextval(PG_FUNCTION_ARGS)
 
 /*
  * uuid_time_nextval(interval_length int, interval_count int) returns uuid
- *	  A UUID in the block of the current interval, whose length is in seconds.
- *	  22023 unless both numbers are positive.
+ *	  Returns a UUID of version 4 in the block of the current interval.  interval_length
+ *	  is in seconds.
+ *	  Errors: 22023 if interval_length or interval_count is not positive.
  */
 PG_FUNCTION_INFO_V1(uuid_time_nextval);
 Datum
@@ -97,12 +98,12 @@ uuid_time_nextval(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("interval length %d is out of range", interval_length),
-				 errdetail("An interval must last at least one second.")));
+				 errdetail("The interval length is in seconds and must be positive.")));
 	if (interval_count < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("interval count %d is out of range", interval_count),
-				 errdetail("An interval count must be positive.")));
+				 errdetail("The interval count must be positive.")));
 
 	PG_RETURN_UUID_P(uuid_in_block(wall_clock_read_ms() / WALL_MS_PER_S,
 								   interval_length, interval_count));

@@ -1,13 +1,14 @@
 /*
  * snowflake.c
- *	  Issues snowflake ids.
+ *	  Generates snowflake ids.
  *
- * What makes an id unique and later than the ones before is the shard's word
- * in shared memory; see counter.c.  This file turns the ticks reserved
- * there into ids.
+ * The counter of a shard, in shared memory, makes ids unique and ascending; see
+ * counter.c.  This file checks that the server can issue the shard, reserves
+ * ticks of the counter, and composes ids from them.
  *
- * Each function is that of a layout, snowflake_* or snowflake53_*; what is said of
- * one holds for the other, with its own limits.
+ * Each function exists for each layout.  The comments describe snowflake_*;
+ * snowflake53_* behaves alike, with the limits of its own layout.  The layouts are
+ * described in snowflake_layout.h.
  */
 #include "postgres.h"
 
@@ -21,24 +22,25 @@
 #include "state/server_shard.h"
 
 /*
- * The id of each layout that this session got last, 0 before the first: as a word
- * that is 0 has handed out nothing, no id is.
+ * Last id of each layout that this session generated, or 0 if there is none.  No
+ * generator returns the id 0, because a counter starts from 0 and is advanced before
+ * its value is used.
  */
 static int64 session_last_id[SNOWFLAKE_LAYOUTS];
 
-/* What every generator checks before it reserves ids of a shard. */
+/* Raises an error unless this server can issue ids of the shard now. */
 static inline void
-check_may_issue(const SnowflakeLayout *layout, int shard)
+check_may_issue(const SnowflakeLayout *layout, int64 shard)
 {
 	seqid_check_shard(layout, shard);
-	if (unlikely(!shard_set_has(seqid_allowed_shard_set, shard)))
-		seqid_check_forbidden_shard(shard);
-	seqid_prevent_during_recovery();
+	if (unlikely(!shard_set_has(seqid_allowed_shard_set, (int) shard)))
+		seqid_check_forbidden_shard((int) shard);
+	seqid_prevent_during_recovery("issue snowflake ids");
 }
 
 /*
- * The shard in effect.  All layouts share seqid.shards, which may list one that this
- * layout has not.
+ * Returns the shard of this server.  seqid.shards is common to all layouts, so it can
+ * list a shard that this layout does not have.
  */
 static inline int
 server_shard(const SnowflakeLayout *layout)
@@ -52,12 +54,12 @@ server_shard(const SnowflakeLayout *layout)
 				 errdetail("It is the shard of timeline %u in \"seqid.shards\", which is \"%s\" (%s); a shard of %s ids must be between 0 and %d.",
 						   seqid_timeline(), seqid_shards, seqid_shard_source(),
 						   layout->name, (int) snowflake_max_shard(layout)),
-				 errhint("Set \"seqid.shards\" to a list of shards that %s ids have, or pass a shard.",
-						 layout->name)));
+				 errhint("Set \"seqid.shards\" to shards between 0 and %d, or pass a shard as an argument.",
+						 (int) snowflake_max_shard(layout))));
 	return shard;
 }
 
-/* The id of a tick, which becomes the one the session got last. */
+/* Returns the id of a tick, and records it as the last id of the session. */
 static inline int64
 issue_id(const SnowflakeLayout *layout, int64 tick, int shard)
 {
@@ -68,25 +70,30 @@ issue_id(const SnowflakeLayout *layout, int64 tick, int shard)
 }
 
 static pg_attribute_always_inline int64
-next_id(const SnowflakeLayout *layout, int shard)
+next_id(const SnowflakeLayout *layout, int64 shard)
 {
 	int			reserved;
+	int64		tick;
 
 	check_may_issue(layout, shard);
-	return issue_id(layout, seqid_reserve_ticks(layout, shard, 1, 1, &reserved), shard);
+	tick = seqid_reserve_ticks(layout, (int) shard, 1, 1, &reserved);
+	return issue_id(layout, tick, (int) shard);
 }
 
 /*
- * snowflake_nextval(shard int) returns bigint
- *	  The next id of that shard.  22023 for a shard out of range, 25006 on a
- *	  standby, 55000 for a shard that seqid.allowed_shards does not list, when
- *	  the clock is too far behind or the durable mark is missing, 2200H when
- *	  the layout's time is over.
+ * snowflake_nextval(shard bigint) returns bigint
+ *	  Returns the next id of the shard, 0 to 1023, which is greater than every id that
+ *	  the shard returned before on this server.  Waits for the next millisecond if the
+ *	  current one is used up.
+ *	  Errors: 22023 if the shard is out of range.  25006 on a standby.  55000 if
+ *	  seqid.allowed_shards does not contain the shard, if the clock is behind by more
+ *	  than seqid.max_clock_regression or before 2023, or if the mark is missing.
+ *	  2200H after 2092-09-06, the end of the 41 bits of time.
  */
 static pg_attribute_always_inline Datum
 nextval(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 {
-	PG_RETURN_INT64(next_id(layout, PG_GETARG_INT32(0)));
+	PG_RETURN_INT64(next_id(layout, PG_GETARG_INT64(0)));
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextval, nextval, snowflake_64);
@@ -94,8 +101,9 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextval, nextval, snowflake_53);
 
 /*
  * snowflake_nextval() returns bigint
- *	  The next id of the shard that seqid.shards has for this server.  55000 while
- *	  that is empty, 22023 if the layout has no such shard; other errors as above.
+ *	  Returns the next id of this server's shard, which seqid.shards determines.
+ *	  Errors: 55000 if seqid.shards is empty; 22023 if the layout does not have the
+ *	  shard; all others of snowflake_nextval(shard).
  */
 static pg_attribute_always_inline Datum
 nextval_of_server(const SnowflakeLayout *layout,
@@ -129,36 +137,39 @@ static const KeyRunKind snowflake_run = {
 };
 
 /*
- * snowflake_nextvals(shard int, count bigint) returns setof bigint
- *	  count ids in ascending order, none for 0.  Reserved in runs of up to a
- *	  millisecond's worth, as they are fetched; each run is checked as a call of
- *	  snowflake_nextval is.  22023 for a negative count; other errors as there.
+ * snowflake_nextvals(shard bigint, count bigint) returns setof bigint
+ *	  Returns the next count ids of the shard, 0 to 1023, in ascending order.  They are
+ *	  reserved in runs while they are fetched.  A run has at most the ids of one
+ *	  millisecond.
+ *	  Errors: 22023 if the count is negative; for each run, those of
+ *	  snowflake_nextval(shard).
  */
 static pg_attribute_always_inline Datum
 nextvals(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 {
-	int32		shard = PG_GETARG_INT32(0);
+	int64		shard = PG_GETARG_INT64(0);
 	int64		count = seqid_checked_count(PG_GETARG_INT64(1));
 
-	/* Also if none is asked for. */
+	/* A count of 0 must raise the same errors. */
 	if (SRF_IS_FIRSTCALL())
 		check_may_issue(layout, shard);
-	return seqid_next_of_run(fcinfo, &snowflake_run, layout, shard, count);
+	return seqid_next_of_run(fcinfo, &snowflake_run, layout, (int) shard, count);
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextvals, nextvals, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextvals, nextvals, snowflake_53);
 
 /*
- * snowflake_nextblock(shard int, count int) returns bigint
- *	  The first of count consecutive ids, all of one millisecond of that shard
- *	  and all the caller's.  22023 unless count is between 1 and what a
- *	  millisecond holds; other errors as snowflake_nextval.
+ * snowflake_nextblock(shard bigint, count int) returns bigint
+ *	  Reserves count consecutive ids of the shard, 0 to 1023, and returns the first.
+ *	  All have the same millisecond, and no other call returns any of them.
+ *	  Errors: 22023 if the count is not between 1 and 4096, the ids of a millisecond
+ *	  (128 for snowflake53); all others of snowflake_nextval(shard).
  */
 static pg_attribute_always_inline Datum
 nextblock(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 {
-	int32		shard = PG_GETARG_INT32(0);
+	int64		shard = PG_GETARG_INT64(0);
 	int32		count = PG_GETARG_INT32(1);
 	int			max_count = (int) snowflake_max_sequence(layout) + 1;
 	int			reserved;
@@ -168,23 +179,24 @@ nextblock(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("block size %d is out of range", count),
-				 errdetail("A block of %s ids must have between 1 and %d.",
-						   layout->name, max_count)));
+				 errdetail("A block must have between 1 and %d %s ids.",
+						   max_count, layout->name)));
 	check_may_issue(layout, shard);
 
-	first = seqid_reserve_ticks(layout, shard, count, count, &reserved);
+	first = seqid_reserve_ticks(layout, (int) shard, count, count, &reserved);
 
-	/* The whole block was given to the session: its last id is the block's. */
-	(void) issue_id(layout, first + count - 1, shard);
-	PG_RETURN_INT64(snowflake_of_tick(layout, first, shard));
+	/* snowflake_currval() then returns the last id of the block. */
+	(void) issue_id(layout, first + count - 1, (int) shard);
+	PG_RETURN_INT64(snowflake_of_tick(layout, first, (int) shard));
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextblock, nextblock, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextblock, nextblock, snowflake_53);
 
 /*
- * Raises the word of the server's shard to the end of an id's millisecond, so that
- * whatever comes after is greater, and sees to it that a restart knows.
+ * Raises the counter of this server's shard to the last tick of the id's millisecond,
+ * so that all later ids are greater.  The mark must cover that millisecond as well:
+ * otherwise a restart could forget the id.
  */
 static void
 raise_to_id(const SnowflakeLayout *layout, int64 id)
@@ -197,9 +209,10 @@ raise_to_id(const SnowflakeLayout *layout, int64 id)
 	if (ahead_ms > seqid_max_clock_regression_ms)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s id %lld is from the future", layout->name, (long long) id),
-				 errdetail("Its time is %lld ms ahead of the clock, and at most %.0f ms are allowed.",
-						   (long long) ahead_ms, seqid_max_clock_regression_ms)));
+				 errmsg("%s id %lld is in the future", layout->name, (long long) id),
+				 errdetail("Its time is %lld ms ahead of the clock, and \"seqid.max_clock_regression\" is %.0f ms.",
+						   (long long) ahead_ms, seqid_max_clock_regression_ms),
+				 errhint("Compare the clocks of this server and of the server that generated the id.")));
 
 	seqid_atomic_raise(seqid_shard_tick(seqid_shared_state(), layout, shard),
 					   (uint64) (tick_of_ms(layout->sequence_bits, ms + 1) - 1));
@@ -208,10 +221,10 @@ raise_to_id(const SnowflakeLayout *layout, int64 id)
 
 /*
  * snowflake_witness(id bigint) returns bigint
- *	  The argument.  From here on, ids of the shard that seqid.shards has for this
- *	  server are greater than it: of this database also after a restart.  22003 for
- *	  an id out of range, 22023 if it is ahead of the clock by more than
- *	  seqid.max_clock_regression; other errors as snowflake_nextval().
+ *	  Returns the argument.  All ids that this server's shard returns later are
+ *	  greater.  In this database that holds after a restart, too.
+ *	  Errors: 22003 if the id is out of range; 22023 if it is ahead of the clock by
+ *	  more than seqid.max_clock_regression; all others of snowflake_nextval().
  */
 static pg_attribute_always_inline Datum
 witness(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
@@ -227,8 +240,9 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_witness, witness, snowflake_53);
 
 /*
  * snowflake_currval() returns bigint
- *	  The id of this layout that the session got last, from any shard.  55000 before
- *	  the first: each layout has its own, as a program that asks wants its kind.
+ *	  Returns the last id of this layout that the session generated, of any shard.  It
+ *	  does not include ids that parallel workers generated.
+ *	  Errors: 55000 if the session has not generated an id of this layout.
  */
 static pg_attribute_always_inline Datum
 currval(const SnowflakeLayout *layout, FunctionCallInfo fcinfo pg_attribute_unused())
@@ -236,7 +250,8 @@ currval(const SnowflakeLayout *layout, FunctionCallInfo fcinfo pg_attribute_unus
 	if (session_last_id[layout->number] == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("no %s id has been issued in this session yet", layout->name)));
+				 errmsg("no %s id has been generated in this session yet", layout->name),
+				 errhint("Call %s_nextval() first.", layout->name)));
 
 	PG_RETURN_INT64(session_last_id[layout->number]);
 }

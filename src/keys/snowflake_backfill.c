@@ -1,16 +1,16 @@
 /*
  * snowflake_backfill.c
- *	  Snowflake ids for rows that were there before them.
+ *	  Generates snowflake ids for existing rows.
  *
- * No shard clock issues these ids.  They are composed from the times of the rows, in
- * the order of the rows, in a shard that no server issues ids of.  The shard is what
- * keeps them apart from issued ids, and no record exists of the ids that a shard issued
- * in the past.  So the function refuses a shard that this server can issue, and one
- * that it has issued since it was started.
+ * These ids do not come from the counter of a shard.  They are composed from the times
+ * of the rows, in the order of the rows, in a shard of which no server issues ids.  Only
+ * the shard keeps them apart from other ids, because there is no record of the ids that
+ * a shard issued in the past.  Therefore the function refuses a shard that this server
+ * is allowed to issue, and one that it has issued since the server started.
  *
- * A session can still issue ids of the shard in a statement that began before the
- * shard was taken out of the setting.  The function returns no id whose millisecond has
- * not passed, so that at least the ids that such a statement issues later are different.
+ * A statement that began before the shard was removed from seqid.allowed_shards can
+ * still issue ids of it.  Therefore the function does not return an id until its
+ * millisecond has passed: later ids of that statement are then different.
  */
 #include "postgres.h"
 
@@ -24,11 +24,11 @@
 #include "utils/timestamp.h"
 #include "windowapi.h"
 
-/* How far a statement has come. */
+/* State of one statement. */
 typedef struct Backfill
 {
-	int64		last_tick;		/* the last that was given to a row */
-	int64		last_ms;		/* the time of that row */
+	int64		last_tick;		/* tick of the previous row's id */
+	int64		last_ms;		/* time of the previous row */
 } Backfill;
 
 /* The millisecond since 1970; times before the epoch count as its first one. */
@@ -47,43 +47,47 @@ created_ms(const SnowflakeLayout *layout, TimestampTz created_at)
 }
 
 static void
-check_nobody_issues(const SnowflakeLayout *layout, int32 shard)
+check_not_issued(const SnowflakeLayout *layout, int64 shard)
 {
 	pg_atomic_uint64 *word;
 
 	seqid_check_shard(layout, shard);
 	seqid_require_settings();
-	if (shard_set_has(seqid_allowed_shard_set, shard))
+	if (shard_set_has(seqid_allowed_shard_set, (int) shard))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("shard %d is one that this server may issue", shard),
-				 errdetail("Ids for old rows could be the same as ids that it has issued, or will."),
-				 errhint("Take a shard out of \"seqid.allowed_shards\" on every server, as in '0-30, 32-1023', reload, and name that shard.")));
+				 errmsg("shard %d cannot be used for existing rows", (int) shard),
+				 errdetail("\"seqid.allowed_shards\" is \"%s\", so this server can issue the same ids to new rows.",
+						   seqid_allowed_shards),
+				 errhint("Reserve a shard for existing rows, for example 31: set seqid.allowed_shards = '0-30, 32-1023' in postgresql.conf on every server, and run SELECT pg_reload_conf().")));
 
-	word = seqid_shard_tick(seqid_shared_state(), layout, shard);
+	word = seqid_shard_tick(seqid_shared_state(), layout, (int) shard);
 	if (pg_atomic_read_u64(word) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("shard %d has issued ids since the server was started", shard),
-				 errdetail("Ids for old rows could be the same."),
-				 errhint("Take a shard that has never issued any.")));
+				 errmsg("shard %d has issued ids since the server started", (int) shard),
+				 errdetail("Ids for existing rows could be the same."),
+				 errhint("Pass a shard that has never issued ids.")));
 }
 
-/* Where a statement begins: above the last id of the one before, if there was any. */
+/* Returns the tick of the id that the first id of the statement must follow. */
 static int64
-tick_of_last(const SnowflakeLayout *layout, int64 after, int32 shard)
+tick_of_last(const SnowflakeLayout *layout, int64 after, int64 shard)
 {
 	if (snowflake_id_shard(layout, seqid_checked_id(layout, after)) != shard)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s id %lld is not one of shard %d",
-						layout->name, (long long) after, shard)));
+				 errmsg("%s id %lld is not of shard %d",
+						layout->name, (long long) after, (int) shard),
+				 errdetail("It is an id of shard %d.",
+						   (int) snowflake_id_shard(layout, after)),
+				 errhint("Pass the last id that the previous statement generated, and the same shard.")));
 
 	return tick_of_ms(layout->sequence_bits, snowflake_id_unix_ms(layout, after)) +
 		snowflake_id_sequence(layout, after);
 }
 
-/* The tick of the next row; a millisecond that is full overflows into the next. */
+/* Returns the tick of the next row.  A full millisecond continues in the next one. */
 static int64
 next_tick(const SnowflakeLayout *layout, Backfill *backfill, int64 ms)
 {
@@ -93,11 +97,15 @@ next_tick(const SnowflakeLayout *layout, Backfill *backfill, int64 ms)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("rows are not in the order of their times"),
+				 errdetail("A row follows one whose time is %lld ms later.",
+						   (long long) (backfill->last_ms - ms)),
 				 errhint("Write OVER (ORDER BY created_at), without PARTITION BY.")));
 	if (tick_ms(layout->sequence_bits, tick) > snowflake_last_ms(layout))
 		ereport(ERROR,
 				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-				 errmsg("time of %s ids is used up", layout->name)));
+				 errmsg("time of %s ids is used up", layout->name),
+				 errdetail("The %d bits of time end at %s.", layout->time_bits,
+						   seqid_utc_text(snowflake_last_ms(layout)))));
 
 	backfill->last_tick = tick;
 	backfill->last_ms = ms;
@@ -105,13 +113,13 @@ next_tick(const SnowflakeLayout *layout, Backfill *backfill, int64 ms)
 }
 
 /*
- * Waits until the clock is past a millisecond; see above.  A statement is never more
- * than a millisecond ahead of the clock, unless the clock was set back or the caller
- * named an id from the future.  So the wait has a limit.  Each nap lasts a millisecond at
- * most, so that the wait notices a step of the clock.
+ * Waits until the clock is past the millisecond.  A longer wait than a millisecond
+ * means that the clock was set back, or that "after" is an id in the future, so the wait
+ * has a limit.  The clock is read again after a millisecond at most, because it can be
+ * set meanwhile.
  */
 static void
-wait_until_past(const SnowflakeLayout *layout, int32 shard, int64 ms)
+wait_until_past(const SnowflakeLayout *layout, int64 shard, int64 ms)
 {
 	for (;;)
 	{
@@ -124,15 +132,15 @@ wait_until_past(const SnowflakeLayout *layout, int32 shard, int64 ms)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("clock is %lld ms behind the next %s id of shard %d",
-							(long long) ahead_ms, layout->name, shard),
-					 errdetail("An id for an old row must be of a time that has passed, and the call waits for at most %.0f ms.",
+							(long long) ahead_ms, layout->name, (int) shard),
+					 errdetail("The id of an existing row must be in the past, and \"seqid.max_clock_regression\" limits the wait to %.0f ms.",
 							   seqid_max_clock_regression_ms),
-					 errhint("Correct the clock, wait until it has caught up, or raise \"seqid.max_clock_regression\".")));
+					 errhint("Check the clock and the id passed as \"after\", then try again.")));
 		seqid_wait_for_tick(unix_ms);
 	}
 }
 
-/* Of the statement, not of a partition: that would begin anew. */
+/* The state must live as long as the statement: a partition must not start again. */
 static Backfill *
 begin_backfill(FunctionCallInfo fcinfo, int64 last_tick)
 {
@@ -145,14 +153,16 @@ begin_backfill(FunctionCallInfo fcinfo, int64 last_tick)
 }
 
 /*
- * snowflake_backfill(created_at timestamptz, shard int, after bigint) returns bigint
- *	  A window function: ids in the order of the rows, each of the row's
- *	  millisecond or, where the rows before have used that up, a later one.  They are
- *	  above after, if that is not NULL, and their milliseconds have passed: a call waits
- *	  for that.  NULL for a row without a time.  22023 for a time in the future, for
- *	  rows that are not in the order of their times, for a shard out of range and an
- *	  after of another shard; 55000 for a shard that this server may issue, and if the
- *	  wait would be longer than seqid.max_clock_regression.
+ * snowflake_backfill(created_at timestamptz, shard bigint, after bigint) returns bigint
+ *	  A window function.  Returns ids in the order of the rows, each with the row's
+ *	  millisecond, or a later one if the previous rows have used that up.  All are
+ *	  greater than "after" unless that is NULL.  Times before 2023 count as its first
+ *	  millisecond.  A row whose time or shard is NULL gets NULL.
+ *	  Errors: 22023 if the time is in the future, the rows are not in the order of their
+ *	  times, the shard is out of range, or "after" is of another shard.  22003 if "after"
+ *	  is out of range.  55000 if this server can issue the shard or has issued it since it
+ *	  started, or if the wait for the clock would exceed seqid.max_clock_regression.
+ *	  2200H if the 41 bits of time are used up.
  */
 static Datum
 backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
@@ -162,17 +172,17 @@ backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	bool		no_shard;
 	bool		no_after;
 	Datum		created_at = WinGetFuncArgCurrent(window, 0, &no_time);
-	int32		shard = DatumGetInt32(WinGetFuncArgCurrent(window, 1, &no_shard));
+	int64		shard = DatumGetInt64(WinGetFuncArgCurrent(window, 1, &no_shard));
 	Datum		after = WinGetFuncArgCurrent(window, 2, &no_after);
 	Backfill   *state = fcinfo->flinfo->fn_extra;
 	int64		tick;
 
-	/* No row is looked at again, so none has to be kept. */
+	/* The executor need not keep rows that this function has seen. */
 	WinSetMarkPosition(window, WinGetCurrentPosition(window));
 
 	if (no_time || no_shard)
 		PG_RETURN_NULL();
-	check_nobody_issues(layout, shard);
+	check_not_issued(layout, shard);
 	if (state == NULL)
 		state = begin_backfill(fcinfo, no_after ? -1 :
 							   tick_of_last(layout, DatumGetInt64(after), shard));

@@ -1,12 +1,13 @@
 /*
  * snowflake_codec.c
- *	  Takes snowflake ids apart and puts them together.
+ *	  Decodes and composes snowflake ids; see snowflake_layout.h for the layouts.
  *
- * Pure functions of their arguments: they may stand in indexes, generated
- * columns, CHECK constraints and partition bounds.  See snowflake_layout.h
- * for the bits.
+ * The functions depend on their arguments only.  They can be used in indexes, generated
+ * columns, CHECK constraints and partition bounds.
  *
- * Each function is that of a layout, snowflake_* or snowflake53_*.
+ * Each function exists for each layout.  The comments describe snowflake_*;
+ * snowflake53_* has the limits of its own layout, which are shards 0 to 31, sequences
+ * 0 to 127 and ids 0 to 2^53 - 1.
  */
 #include "postgres.h"
 
@@ -36,13 +37,13 @@ checked_ms(const SnowflakeLayout *layout, TimestampTz time)
 	TimestampTz first = pg_time_of_unix_ms(layout->epoch_unix_ms);
 	TimestampTz last = pg_time_of_unix_ms(snowflake_last_ms(layout)) + 999;
 
-	/* Also refuses the infinities, which are the extremes of int64. */
+	/* The infinities are out of range, too: they are the extremes of int64. */
 	if (time < first || time > last)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("timestamp is out of range for a %s id: \"%s\"",
 						layout->name, timestamptz_to_str(time)),
-				 errdetail("A %s id can tell times from %s to %s.",
+				 errdetail("A %s id can contain times from %s to %s.",
 						   layout->name,
 						   seqid_utc_text(layout->epoch_unix_ms),
 						   seqid_utc_text(snowflake_last_ms(layout)))));
@@ -57,7 +58,8 @@ id_timestamp(const SnowflakeLayout *layout, int64 id)
 
 /*
  * snowflake_timestamp(id bigint) returns timestamptz
- *	  The millisecond in which the id was issued.  22003 for an id out of range.
+ *	  Returns the time of an id, in milliseconds.
+ *	  Errors: 22003 if the id is negative.
  */
 static pg_attribute_always_inline Datum
 get_timestamp(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
@@ -70,7 +72,8 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_timestamp, get_timestamp, snowflake_53);
 
 /*
  * snowflake_shard(id bigint) returns int
- *	  The shard that issued the id.  22003 for an id out of range.
+ *	  Returns the shard of an id, 0 to 1023.
+ *	  Errors: 22003 if the id is negative.
  */
 static pg_attribute_always_inline Datum
 get_shard(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
@@ -85,8 +88,9 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_shard, get_shard, snowflake_53);
 
 /*
  * snowflake_sequence(id bigint) returns int
- *	  The id's number within its millisecond and shard.  22003 for an id out of
- *	  range.
+ *	  Returns the sequence of an id, 0 to 4095: its number within its millisecond and
+ *	  shard.
+ *	  Errors: 22003 if the id is negative.
  */
 static pg_attribute_always_inline Datum
 get_sequence(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
@@ -101,7 +105,8 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_sequence, get_sequence, snowflake_53);
 
 /*
  * snowflake_parts(id bigint) returns (created_at, shard, sequence)
- *	  The three parts as one row.  22003 for an id out of range.
+ *	  Returns the time in milliseconds, the shard and the sequence of an id as a row.
+ *	  Errors: 22003 if the id is negative.
  */
 static pg_attribute_always_inline Datum
 get_parts(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
@@ -126,15 +131,16 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake_parts, get_parts, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_parts, get_parts, snowflake_53);
 
 /*
- * snowflake_make(created_at timestamptz, shard int, sequence int) returns bigint
- *	  The id with these parts; the time is cut to the millisecond.  22003 for
- *	  a time out of range, 22023 for a shard or a sequence.
+ * snowflake_make(created_at timestamptz, shard bigint, sequence int) returns bigint
+ *	  Returns the id with this time, truncated to the millisecond, shard and sequence.
+ *	  Errors: 22003 if the time is not between 2023-01-01 and 2092-09-06; 22023 if the
+ *	  shard is not between 0 and 1023, or the sequence not between 0 and 4095.
  */
 static pg_attribute_always_inline Datum
 make_id(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 {
 	int64		ms = checked_ms(layout, PG_GETARG_TIMESTAMPTZ(0));
-	int32		shard = PG_GETARG_INT32(1);
+	int64		shard = PG_GETARG_INT64(1);
 	int32		sequence = PG_GETARG_INT32(2);
 
 	seqid_check_shard(layout, shard);
@@ -147,7 +153,8 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_make, make_id, snowflake_53);
 
 /*
  * snowflake_first(created_at timestamptz) returns bigint
- *	  The smallest id of that millisecond.  22003 for a time out of range.
+ *	  Returns the smallest id of the time's millisecond.
+ *	  Errors: 22003 if the time is not between 2023-01-01 and 2092-09-06.
  */
 static pg_attribute_always_inline Datum
 first_id(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
@@ -162,7 +169,8 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_first, first_id, snowflake_53);
 
 /*
  * snowflake_last(created_at timestamptz) returns bigint
- *	  The largest id of that millisecond.  22003 for a time out of range.
+ *	  Returns the largest id of the time's millisecond.
+ *	  Errors: 22003 if the time is not between 2023-01-01 and 2092-09-06.
  */
 static pg_attribute_always_inline Datum
 last_id(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)

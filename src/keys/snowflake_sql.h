@@ -1,9 +1,9 @@
 /*
  * snowflake_sql.h
- *	  What stands between SQL and the functions of snowflakes.
+ *	  SQL entry points of the snowflake layouts, and the checks they share.
  *
- * Each function is written once and takes the layout; SQL has one of each for
- * every layout, named alike: snowflake_nextval(), snowflake53_nextval().
+ * Each function is written once, with the layout as its first argument.  SQL has one
+ * function for each layout: snowflake_nextval() and snowflake53_nextval().
  */
 #ifndef SEQID_SNOWFLAKE_SQL_H
 #define SEQID_SNOWFLAKE_SQL_H
@@ -14,8 +14,8 @@
 #include "fmgr.h"
 
 /*
- * Defines SQL's function of that name, which calls body(layout, fcinfo).  The body
- * is to be always inlined, so that its constant layout folds away.
+ * Defines the SQL function "name", which calls body(layout, fcinfo).  The body must be
+ * always inlined, so that the compiler computes with the constants of the layout.
  */
 #define LAYOUT_PG_FUNCTION_INFO_V1(name, body, layout) \
 	PG_FUNCTION_INFO_V1(name); \
@@ -25,19 +25,22 @@
 	} \
 	extern Datum name(PG_FUNCTION_ARGS)
 
-/* Raises invalid_parameter_value unless the shard is one of the layout's. */
+/*
+ * Raises invalid_parameter_value for a shard that the layout does not have.  The
+ * argument is a bigint in SQL: it must be checked before it is narrowed to an int.
+ */
 static inline void
-seqid_check_shard(const SnowflakeLayout *layout, int32 shard)
+seqid_check_shard(const SnowflakeLayout *layout, int64 shard)
 {
 	if (unlikely(shard < 0 || shard > snowflake_max_shard(layout)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("shard %d is out of range", shard),
+				 errmsg("shard %lld is out of range", (long long) shard),
 				 errdetail("A shard of %s ids must be between 0 and %d.",
 						   layout->name, (int) snowflake_max_shard(layout))));
 }
 
-/* The id, or numeric_value_out_of_range unless it is one of the layout's. */
+/* Returns the id.  Raises numeric_value_out_of_range if the layout has no such id. */
 static inline int64
 seqid_checked_id(const SnowflakeLayout *layout, int64 id)
 {

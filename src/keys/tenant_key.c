@@ -1,8 +1,10 @@
 /*
  * tenant_key.c
- *	  Keys that hold a tenant and one of his entities.
+ *	  Keys that contain a tenant and one of its entities.
  *
- *	 0 0 | tenant (22) | entity (40)
+ * From the top, a key has the fields
+ *
+ *	 0 0 | tenant (22 bits) | entity (40 bits)
  */
 #include "postgres.h"
 
@@ -36,8 +38,9 @@ pack(int64 tenant, int64 entity)
 
 /*
  * tenant_key_pack(tenant_id bigint, entity_id bigint) returns bigint
- *	  Both in one key.  22003 unless tenant_id is below 2^22 and entity_id below
- *	  2^40, and neither negative.
+ *	  Returns the key of a tenant and an entity.
+ *	  Errors: 22003 if tenant_id is not between 0 and 2^22 - 1, or entity_id not between
+ *	  0 and 2^40 - 1.
  */
 PG_FUNCTION_INFO_V1(tenant_key_pack);
 Datum
@@ -50,7 +53,8 @@ tenant_key_pack(PG_FUNCTION_ARGS)
 
 /*
  * tenant_key_tenant(id bigint) returns bigint
- *	  The tenant of a key.  22003 unless id is from 0 to 2^62 - 1.
+ *	  Returns the tenant of a key, 0 to 2^22 - 1.
+ *	  Errors: 22003 if the key is not between 0 and 2^62 - 1.
  */
 PG_FUNCTION_INFO_V1(tenant_key_tenant);
 Datum
@@ -63,7 +67,8 @@ tenant_key_tenant(PG_FUNCTION_ARGS)
 
 /*
  * tenant_key_entity(id bigint) returns bigint
- *	  The entity of a key.  22003 unless id is from 0 to 2^62 - 1.
+ *	  Returns the entity of a key, 0 to 2^40 - 1.
+ *	  Errors: 22003 if the key is not between 0 and 2^62 - 1.
  */
 PG_FUNCTION_INFO_V1(tenant_key_entity);
 Datum
@@ -76,14 +81,15 @@ tenant_key_entity(PG_FUNCTION_ARGS)
 
 /*
  * tenant_key_nextval(tenant_id bigint, entities regclass) returns bigint
- *	  The tenant with the next value of a sequence.  22003 if one of them does
- *	  not fit; errors of nextval.
+ *	  Returns the key of a tenant and the next value of a sequence.
+ *	  Errors: 22003 if tenant_id is not between 0 and 2^22 - 1, or the value not between
+ *	  0 and 2^40 - 1; all errors of nextval().
  */
 PG_FUNCTION_INFO_V1(tenant_key_nextval);
 Datum
 tenant_key_nextval(PG_FUNCTION_ARGS)
 {
-	/* Checked first: a bad call takes no value from the sequence. */
+	/* Check the tenant first, so that an error does not use up a value. */
 	int64		tenant = checked_part(PG_GETARG_INT64(0), TENANT_KEY_MAX_TENANT, "tenant id");
 
 	PG_RETURN_INT64(pack(tenant, nextval_internal(PG_GETARG_OID(1), true)));

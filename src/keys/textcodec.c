@@ -1,9 +1,9 @@
 /*
  * textcodec.c
- *	  Ids as text: base 62 for a bigint, Crockford's base 32 for a UUID.
+ *	  Encodes ids as text: a bigint in base 62, a UUID in Crockford's base 32.
  *
- * JavaScript's numbers have 53 bits; these forms can travel through it, and
- * through a URL, as they are.
+ * These forms contain only letters and digits.  They can be part of a URL, and JavaScript
+ * does not round them as it rounds numbers of more than 53 bits.
  */
 #include "postgres.h"
 
@@ -15,12 +15,12 @@
 #include "utils/builtins.h"
 
 /*
- * The longest text that is read.  It has room for leading zeros in base 62, and for
- * hyphens in Crockford's base 32, and a message can quote all of it.
+ * Largest size of a text to be decoded.  It allows for leading zeros in base 62 and for
+ * hyphens in Crockford's base 32, and error messages can quote the whole text.
  */
 #define ENCODED_MAX_BYTES QUOTED_MAX_BYTES
 
-/* Raises an error unless the input was decoded. */
+/* Raises an error unless the decoding succeeded. */
 static void
 check_decoding(TextDecoding decoding, const char *format, text *input)
 {
@@ -36,8 +36,8 @@ check_decoding(TextDecoding decoding, const char *format, text *input)
 
 /*
  * base62_encode(id bigint) returns text
- *	  The digits 0-9A-Za-z of the id, without padding; a negative one counts as
- *	  the 64-bit number of the same bits.
+ *	  Returns the id in 1 to 11 digits 0-9A-Za-z, without padding.  A negative id is
+ *	  encoded as the unsigned 64-bit number with the same bits.
  */
 PG_FUNCTION_INFO_V1(base62_encode);
 Datum
@@ -51,8 +51,9 @@ base62_encode(PG_FUNCTION_ARGS)
 
 /*
  * base62_decode(encoded text) returns bigint
- *	  The id that base62_encode made the text of.  22P02 for no text, other
- *	  characters or more than 64 bytes, 22003 for more than 64 bits.
+ *	  Returns the id of a text.  Leading zeros are accepted.
+ *	  Errors: 22P02 if the text is empty, has other characters than 0-9A-Za-z, or has
+ *	  more than 64 bytes; 22003 if the number has more than 64 bits.
  */
 PG_FUNCTION_INFO_V1(base62_decode);
 Datum
@@ -68,8 +69,8 @@ base62_decode(PG_FUNCTION_ARGS)
 
 /*
  * crockford32_encode(id uuid) returns text
- *	  Its 26 characters in Crockford's base 32, as ULIDs are written; they sort
- *	  as the UUIDs do.
+ *	  Returns the UUID in 26 characters of Crockford's base 32, the form of a ULID.
+ *	  The texts sort like the UUIDs.
  */
 PG_FUNCTION_INFO_V1(crockford32_encode);
 Datum
@@ -83,9 +84,11 @@ crockford32_encode(PG_FUNCTION_ARGS)
 
 /*
  * crockford32_decode(encoded text) returns uuid
- *	  The UUID of 26 characters: in either case, with I and L for 1, O for 0,
- *	  and hyphens anywhere, in at most 64 bytes.  22P02 for anything else, 22003
- *	  for more than 128 bits, that is a first character above 7.
+ *	  Returns the UUID of a text that has 26 characters and any number of hyphens.  Both
+ *	  cases are accepted, I and L are read as 1, and O is read as 0.
+ *	  Errors: 22P02 if the text is not of this form or has more than 64 bytes; 22003 if
+ *	  the first character is greater than 7, because the UUID would have more than
+ *	  128 bits.
  */
 PG_FUNCTION_INFO_V1(crockford32_decode);
 Datum

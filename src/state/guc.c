@@ -2,8 +2,8 @@
  * guc.c
  *	  The settings of seqid.
  *
- * All decide which ids a server may issue, so none is an ordinary user's to
- * change: a session that picked another server's shard could repeat its ids.
+ * The settings decide which ids this server issues.  Ordinary users cannot change
+ * them: a session that chose the shard of another server could repeat its ids.
  */
 #include "postgres.h"
 
@@ -26,17 +26,17 @@ char	   *seqid_allowed_shards = NULL;
 static const ShardSet no_shards;
 const ShardSet *seqid_allowed_shard_set = &no_shards;
 
-/* Until then, hooks are called with some of the settings. */
+/* While this is false, hooks can be called although other settings are missing. */
 bool		seqid_settings_defined = false;
 
-/* What the server keeps for us beside the text of a list. */
+/* Stored by the server together with the text of seqid.allowed_shards. */
 typedef struct AllowedShards
 {
 	ShardSet	set;
 	bool		by_default;
 } AllowedShards;
 
-/* Tells what is wrong with a list that cannot be read. */
+/* Parses a list.  If it is not valid, sets the detail and hint of the error. */
 static bool
 read_list(const char *text, ShardList *list)
 {
@@ -47,8 +47,7 @@ read_list(const char *text, ShardList *list)
 		return true;
 
 	GUC_check_errdetail("\"%s\" %s.", seqid_quotable(where, strlen(where)), why);
-	GUC_check_errhint("Use numbers from 0 to %d and ranges, separated by commas, such as \"3, 16-31\".",
-					  SHARD_LIST_SHARDS - 1);
+	GUC_check_errhint("Write numbers and ranges, separated by commas, for example '3, 16-31'.");
 	return false;
 }
 
@@ -62,8 +61,11 @@ check_shards(char **newval, void **extra, GucSource source)
 		return false;
 	if (list.repeats)
 	{
-		/* The shard of one promotion would be that of another, soon after. */
-		GUC_check_errdetail("\"%s\" names a shard twice.",
+		/*
+		 * Two timelines of a cluster could then have the same shard, although
+		 * the list is long enough for different ones.
+		 */
+		GUC_check_errdetail("The list \"%s\" contains a shard twice.",
 							seqid_quotable(*newval, strlen(*newval)));
 		return false;
 	}
@@ -78,10 +80,11 @@ check_shards(char **newval, void **extra, GucSource source)
 }
 
 /*
- * Tells the server's log if seqid.shards lists a shard that seqid.allowed_shards
- * does not, before the promotion that would make it this server's.  Of a reload,
- * the postmaster tells, if the library is preloaded; otherwise each session that
- * loads it.
+ * Writes a message to the server log if seqid.shards contains a shard that
+ * seqid.allowed_shards does not.  The administrator can then correct the lists before a
+ * promotion makes it the shard of this server.  The postmaster logs it when the
+ * configuration is reloaded, if the library is preloaded; otherwise, each session logs it
+ * when it loads the library.
  */
 static void
 warn_of_forbidden_shards(void)
@@ -89,12 +92,12 @@ warn_of_forbidden_shards(void)
 	int			shard = seqid_shard_not_in_set(&seqid_shard_setting->list,
 											   seqid_allowed_shard_set);
 
-	/* What the leader has told need not be told by its workers. */
+	/* The leader has logged it; its parallel workers need not. */
 	if (shard >= 0 && !IsParallelWorker())
 		ereport(LOG,
 				(errmsg("shard %d in \"seqid.shards\" is not in \"seqid.allowed_shards\"", shard),
-				 errdetail("A promotion may make it the shard of this server, which would issue no ids then."),
-				 errhint("List all shards of the cluster in \"seqid.allowed_shards\" of each node.")));
+				 errdetail("When a promotion makes it the shard of this server, the server cannot issue ids."),
+				 errhint("Correct one of the two settings in postgresql.conf, and run SELECT pg_reload_conf().")));
 }
 
 static void
@@ -113,16 +116,16 @@ assign_shards(const char *newval pg_attribute_unused(), void *extra)
 }
 
 /*
- * Until the library is loaded, anybody can set anything of the name of our
- * setting in a session; and a list in the configuration file is not looked at.
- * What cannot stand is dropped when the setting is defined, with a warning, and
- * the default takes its place: all shards.  That must not be a way around the
- * list.  So where anything had been set before, the default means no shard;
- * here, as in parallel workers, which are given the leader's default.
+ * Before the library is loaded, the server accepts any value of seqid.allowed_shards,
+ * from any user and without a check.  When the setting is defined, the server replaces
+ * a value that is not valid, or not permitted there, by the default, and logs a warning.
+ * The default is all shards, so that would be a way around the list.  Therefore, if any
+ * value was set before, the default means no shards.  That also holds in parallel
+ * workers, which receive the default from their leader.
  */
 static bool default_is_nothing = false;
 
-/* Whether a list other than the default has been accepted. */
+/* Has a list other than the default been accepted? */
 static bool list_accepted = false;
 
 static bool
@@ -158,24 +161,31 @@ assign_allowed_shards(const char *newval pg_attribute_unused(), void *extra)
 	warn_after_reload();
 }
 
+bool
+seqid_allowed_shards_refused(void)
+{
+	return seqid_allowed_shard_set == &no_shards;
+}
+
 static void
 define_allowed_shards(void)
 {
-	static char all_shards[16]; /* for as long as the setting */
+	static char all_shards[16]; /* must outlive the setting */
 
 	snprintf(all_shards, sizeof(all_shards), "0-%d", SHARD_LIST_SHARDS - 1);
 	default_is_nothing =
 		GetConfigOption("seqid.allowed_shards", true, false) != NULL;
 
 	/*
-	 * Set where several servers draw ids for the same tables.  A dump, a
-	 * replica or a copied ALTER DATABASE carries the shards of its origin
-	 * along; this one belongs to the machine, so it is read from the
-	 * configuration file only.
+	 * Administrators set it if several servers generate ids for the same
+	 * tables.  A dump, a replica and ALTER DATABASE carry seqid.shards and
+	 * the shards in column defaults from one server to another.  This setting
+	 * stays with the machine, so it can be set in the configuration file
+	 * only.
 	 */
 	DefineCustomStringVariable("seqid.allowed_shards",
-							   "Lists the shards whose snowflake ids this server may issue.",
-							   "Numbers and ranges with commas between them.",
+							   "Sets the shards whose snowflake ids this server can issue.",
+							   "A list of numbers and ranges, separated by commas.",
 							   &seqid_allowed_shards,
 							   all_shards,
 							   PGC_SIGHUP,
@@ -185,8 +195,8 @@ define_allowed_shards(void)
 							   NULL);
 
 	/*
-	 * When preloaded, no session comes before us: a list that is taken out of
-	 * the file later leaves the real default.
+	 * In a preloaded library, no session has set a value before.  If the list
+	 * is removed from the configuration file later, all shards are allowed.
 	 */
 	if (process_shared_preload_libraries_in_progress && list_accepted)
 		default_is_nothing = false;
@@ -196,12 +206,13 @@ static void
 define_settings(void)
 {
 	/*
-	 * Set to one shard for a server that stands alone, so that tables need
-	 * not name it; to a list for a cluster, the same on all its nodes.
+	 * Administrators set it to one shard, so that column defaults need not
+	 * contain the shard, or to a list, so that a promoted server issues ids
+	 * of another shard than the primary before it.
 	 */
 	DefineCustomStringVariable("seqid.shards",
-							   "Sets the shard of this server's snowflake ids, or lists those of its cluster.",
-							   "Of a list, each timeline of the server takes another one.",
+							   "Sets the shard of this server, or a list from which each timeline takes one.",
+							   "Functions for snowflake ids use it if they are called without a shard.",
 							   &seqid_shards,
 							   "",
 							   PGC_SUSET,
@@ -213,13 +224,14 @@ define_settings(void)
 	define_allowed_shards();
 
 	/*
-	 * Large enough for a clock that is corrected by hand or by a restarted
-	 * time daemon; small enough that ids still tell when they were made.  A
-	 * real number, as milliseconds in an integer end after 24 days.
+	 * Administrators raise it after a larger correction of the clock.  The
+	 * default is large enough for small corrections, and so small that the
+	 * times in ids remain useful.  It is a real number because an integer
+	 * number of milliseconds ends after 24 days.
 	 */
 	DefineCustomRealVariable("seqid.max_clock_regression",
-							 "Sets how far a new id may be ahead of a clock that was set back.",
-							 NULL,
+							 "Sets how far new snowflake ids can be ahead of the clock.",
+							 "If the clock was set back further, functions fail instead of generating ids.",
 							 &seqid_max_clock_regression_ms,
 							 10000,
 							 0,
@@ -236,8 +248,8 @@ define_settings(void)
 }
 
 /*
- * In a parallel query, what was set before would be dropped, with a warning, as
- * nothing can be set then; and so it would stay for the whole session.
+ * During a parallel query the server cannot assign settings: it would replace values that
+ * were set before by the defaults, for the rest of the session.
  */
 void
 seqid_define_settings(void)
@@ -253,7 +265,7 @@ seqid_define_settings_late(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("settings of seqid are not known yet"),
-				 errdetail("The session has used seqid in a parallel query first, and settings cannot be defined while that goes on."),
-				 errhint("Add seqid to \"shared_preload_libraries\" or \"session_preload_libraries\", or execute LOAD 'seqid' before.")));
+				 errdetail("This session called seqid for the first time in a parallel query, during which settings cannot be defined."),
+				 errhint("Run LOAD 'seqid' before the query, or add seqid to \"session_preload_libraries\".")));
 	define_settings();
 }

@@ -8,46 +8,49 @@
 #include "bits/shard_list.h"
 #include "utils/guc.h"
 
-/* The list of shards for snowflake_nextval() without an argument. */
+/* The value of seqid.shards, for snowflake_nextval() without an argument. */
 typedef struct ShardSetting
 {
-	ShardList	list;			/* may be empty */
-	GucSource	source;			/* who has set it */
+	ShardList	list;			/* can be empty */
+	GucSource	source;			/* where the setting was made */
 } ShardSetting;
 
 extern char *seqid_shards;
 extern const ShardSetting *seqid_shard_setting;
 
-/* How often that was set: who keeps what he made of it looks at this. */
+/* Number of assignments so far.  It invalidates values derived from the setting. */
 extern uint64 seqid_shard_setting_changes;
 
 /*
- * False where the library was loaded in the midst of a parallel query, when settings
- * cannot be defined.  The ones above then mean nothing, but for the list of allowed
- * shards, which is empty; use seqid_require_settings().
+ * False if the library was loaded during a parallel query, when settings cannot be
+ * defined.  The other variables are then meaningless, except that the set of allowed
+ * shards is empty.  Call seqid_require_settings() before reading them.
  */
 extern bool seqid_settings_defined;
 
-/* How far a snowflake may be ahead of the clock, in milliseconds. */
+/* Largest lead of snowflake ids over the clock, in milliseconds. */
 extern double seqid_max_clock_regression_ms;
 
-/* The list of shards that this server may issue, as text and as a set. */
+/* The shards that this server can issue, as text and as a set. */
 extern char *seqid_allowed_shards;
 extern const ShardSet *seqid_allowed_shard_set;
 
-/* Called from _PG_init. */
+/*
+ * True if the server did not accept the value that was set for seqid.allowed_shards.
+ * The set is then empty, although the text shows the default.
+ */
+extern bool seqid_allowed_shards_refused(void);
+
+/* Defines the settings, unless a parallel query is running. */
 extern void seqid_define_settings(void);
 
-/*
- * Use seqid_require_settings(): defines what could not be defined when the library
- * was loaded.
- */
+/* Implements seqid_require_settings(); do not call it directly. */
 extern void seqid_define_settings_late(void);
 
 /*
- * To be called before a setting is looked at, but where an empty list of allowed
- * shards leads here.  Raises object_not_in_prerequisite_state while the parallel
- * query goes on.
+ * Defines the settings if that was not possible when the library was loaded.  Must be
+ * called before a setting is read, unless an empty set of allowed shards leads to this
+ * call.  Raises object_not_in_prerequisite_state while the parallel query is running.
  */
 static inline void
 seqid_require_settings(void)

@@ -10,7 +10,10 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "commands/dbcommands.h"
+#include "miscadmin.h"
 #include "state/server_shard.h"
+#include "utils/builtins.h"
 #include "utils/guc_tables.h"
 
 ServerShard seqid_found_server_shard = {-1, PG_UINT64_MAX};
@@ -22,12 +25,12 @@ seqid_timeline(void)
 }
 
 void
-seqid_prevent_during_recovery(void)
+seqid_report_recovery(const char *action)
 {
-	if (unlikely(RecoveryInProgress()))
-		ereport(ERROR,
-				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-				 errmsg("cannot issue snowflake ids during recovery")));
+	ereport(ERROR,
+			(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+			 errmsg("cannot %s during recovery", action),
+			 errhint("Connect to the primary.")));
 }
 
 int
@@ -49,15 +52,16 @@ seqid_require_server_shard(void)
 {
 	int			shard;
 
-	seqid_prevent_during_recovery();
+	seqid_prevent_during_recovery("issue snowflake ids");
 	seqid_require_settings();
 	shard = seqid_find_server_shard();
 	if (shard < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("no shard is set"),
-				 errdetail("\"seqid.shards\" is empty in this session; if the server was promoted, its own configuration file counts, not that of the old primary."),
-				 errhint("Set \"seqid.shards\" to this server's shard or to the list of its cluster, or pass a shard.")));
+				 errdetail("\"seqid.shards\" is empty in this session."),
+				 errhint("Choose the shard of this server, for example 5. Then run ALTER DATABASE %s SET seqid.shards = 5 as a superuser and connect again, or pass the shard as an argument.",
+						 quote_identifier(get_database_name(MyDatabaseId)))));
 	return shard;
 }
 
@@ -69,15 +73,21 @@ seqid_check_forbidden_shard(int shard)
 	if (shard_set_has(seqid_allowed_shard_set, shard))
 		return;
 
+	if (seqid_allowed_shards_refused())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("shard %d is not allowed on this server", shard),
+				 errdetail("The value that was set for \"seqid.allowed_shards\" is not valid, or was not set in the configuration file, so no shard is allowed."),
+				 errhint("Set \"seqid.allowed_shards\" in postgresql.conf only, to a list such as '3, 16-31', then run SELECT pg_reload_conf() and connect again.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("shard %d is not one that this server may issue", shard),
+			 errmsg("shard %d is not allowed on this server", shard),
 			 shard == seqid_find_server_shard() ?
-			 errdetail("It is the shard of timeline %u in \"seqid.shards\", which is \"%s\" (%s); \"seqid.allowed_shards\" is \"%s\".",
+			 errdetail("It is the shard of timeline %u in \"seqid.shards\", which is \"%s\" (%s), but \"seqid.allowed_shards\" is \"%s\".",
 					   seqid_timeline(), seqid_shards, seqid_shard_source(), seqid_allowed_shards) :
-			 errdetail("\"seqid.allowed_shards\" is \"%s\"; after a failover, a shard that is written into a default may be that of the old primary.",
-					   seqid_allowed_shards),
-			 errhint("Look at \"seqid.allowed_shards\" in the configuration file: no session can set it, and where it cannot be read no shard is allowed.")));
+			 errdetail("\"seqid.allowed_shards\" is \"%s\".", seqid_allowed_shards),
+			 errhint("Use a shard of that list. If no other server issues ids of shard %d, you can add it to \"seqid.allowed_shards\" in postgresql.conf and run SELECT pg_reload_conf().",
+					 shard)));
 }
 
 const char *

@@ -12,6 +12,7 @@
 
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "state/guc.h"
 
 /* The result of the last search of this backend; use seqid_server_shard(). */
@@ -48,11 +49,19 @@ seqid_server_shard(void)
 /* The source of the value of seqid.shards, as pg_settings shows it. */
 extern const char *seqid_shard_source(void);
 
+/* Raises the error of seqid_prevent_during_recovery(). */
+extern void seqid_report_recovery(const char *action);
+
 /*
- * Raises read_only_sql_transaction on a standby, which does not know what its
- * primary issues meanwhile.
+ * Raises read_only_sql_transaction on a standby, with a hint to connect to the primary.
+ * action completes the message "cannot ... during recovery".
  */
-extern void seqid_prevent_during_recovery(void);
+static inline void
+seqid_prevent_during_recovery(const char *action)
+{
+	if (unlikely(RecoveryInProgress()))
+		seqid_report_recovery(action);
+}
 
 /*
  * Must be called if seqid_allowed_shard_set does not contain the shard.  Raises

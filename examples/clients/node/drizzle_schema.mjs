@@ -3,6 +3,6 @@ import { sql } from 'drizzle-orm';
 import { bigint, pgTable, text } from 'drizzle-orm/pg-core';
 
 export const orders = pgTable('orders', {
-  id: bigint('id', { mode: 'bigint' }).primaryKey().default(sql`snowflake_nextval(5)`),
+  id: bigint('id', { mode: 'bigint' }).primaryKey().default(sql`snowflake_nextval()`),
   item: text('item').notNull(),
 });

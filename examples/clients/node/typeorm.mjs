@@ -10,7 +10,7 @@ const { DataSource, EntitySchema, And, LessThan, MoreThan, MoreThanOrEqual } = t
 const Order = new EntitySchema({
   name: 'orders',
   columns: {
-    id: { type: 'bigint', primary: true, default: () => 'snowflake_nextval(5)' },
+    id: { type: 'bigint', primary: true, default: () => 'snowflake_nextval()' },
     item: { type: 'text' },
   },
 });

@@ -15,7 +15,7 @@ Base = declarative_base()
 
 class Order(Base):
     __tablename__ = "orders"
-    id = Column(BigInteger, primary_key=True, server_default=text("snowflake_nextval(5)"))
+    id = Column(BigInteger, primary_key=True, server_default=text("snowflake_nextval()"))
     item = Column(Text, nullable=False)
 
 
@@ -49,7 +49,7 @@ with engine.connect() as connection:
     default = connection.scalar(text(
         "SELECT column_default FROM information_schema.columns"
         " WHERE table_name = 'orders' AND column_name = 'id'"))
-    same("the default is the server's", default, "snowflake_nextval(5)")
+    same("the default is the server's", default, "snowflake_nextval()")
     same("and there is no sequence",
          connection.scalar(text("SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace")), 0)
 

@@ -88,7 +88,7 @@ dumped = StringIO.new
 ActiveRecord::SchemaDumper.dump(connection, dumped)
 check("schema.rb has the extension", dumped.string.include?(%(enable_extension "seqid")), dumped.string)
 check("and the default", dumped.string.include?(
-  %(create_table "orders", id: :bigint, default: -> { "snowflake_nextblock(5, 1)" })), dumped.string)
+  %(create_table "orders", id: :bigint, default: -> { "snowflake_nextblock((5)::bigint, 1)" })), dumped.string)
 same("and nothing else", dumped.string.scan(/^ *(\w+) "(\w+)"/),
      [%w[enable_extension plpgsql], %w[enable_extension seqid], %w[create_table orders]])
 
