@@ -19,8 +19,9 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More ();
 
-our @EXPORT = qw(error_in full_outcome new_server new_standby outcome poll_until spawn start_again
-  wait_until wait_until_blocked wait_until_synchronous);
+our @EXPORT = qw(error_in full_outcome horizon is_no_earlier make_synchronous new_server new_standby
+  outcome poll_until promote reconfigure spawn start_again wait_until wait_until_blocked
+  wait_until_synchronous);
 
 sub import
 {
@@ -105,6 +106,40 @@ sub start_again
 	return;
 }
 
+# reconfigure($node, $name => $value, ...): changes the configuration file, and returns
+# when new sessions have read it.
+sub reconfigure
+{
+	my ($node, %setting) = @_;
+
+	$node->append_conf('postgresql.conf', join "\n", map { "$_ = '$setting{$_}'" } keys %setting);
+	$node->reload;
+	$node->poll_query_until('postgres',
+		'SELECT ' . join ' AND ', map { "current_setting('$_', true) = '$setting{$_}'" } keys %setting)
+	  or die 'the server does not read its configuration file';
+	return;
+}
+
+# Makes the only standby of a server synchronous.
+sub make_synchronous
+{
+	my ($node) = @_;
+
+	reconfigure($node, synchronous_standby_names => '*');
+	wait_until_synchronous($node);
+	return;
+}
+
+# Promotes a standby, whose commits do not wait for another.
+sub promote
+{
+	my ($node) = @_;
+
+	reconfigure($node, synchronous_standby_names => '');
+	$node->promote;
+	return;
+}
+
 # wait_until($node, $query): waits until the query returns true, also while the server
 # does not accept connections.  (poll_query_until() dies if psql ends before it has
 # read the query.)
@@ -176,6 +211,28 @@ sub outcome
 }
 
 #
+# Horizons
+#
+
+# horizon($node, $database): the settled horizon, or the SQLSTATE.
+sub horizon
+{
+	my ($node, $database) = @_;
+
+	return outcome($node, $database // 'postgres', 'CALL seqid.horizon()') =~ s/\|.*//r;
+}
+
+# is_no_earlier($node, $later, $earlier, $what): compares two times.
+sub is_no_earlier
+{
+	my ($node, $later, $earlier, $what) = @_;
+
+	Test::More::is(outcome($node, "SELECT '$later'::timestamptz >= '$earlier'"), 't', $what)
+	  or Test::More::diag("$later, $earlier");
+	return;
+}
+
+#
 # Programs
 #
 
@@ -228,9 +285,10 @@ package SeqidClock;
 
 use IPC::Open2 qw(open2);
 
+# SeqidClock->new($spec): as set(), '+0s' by default.
 sub new
 {
-	my ($class) = @_;
+	my ($class, $spec) = @_;
 	my ($library) = glob('/usr/lib/*/faketime/libfaketime.so.1');
 	die 'libfaketime is not installed' unless defined $library;
 
@@ -238,7 +296,7 @@ sub new
 		library => $library,
 		file => PostgreSQL::Test::Utils::tempdir . '/clock'
 	}, $class;
-	$self->set('+0s');
+	$self->set($spec // '+0s');
 	SeqidTest::poll_until { $self->share } or die 'libfaketime shares nothing';
 	return $self;
 }
@@ -269,6 +327,22 @@ sub set
 	print $file "$spec\n";
 	close $file;
 	rename "$self->{file}.new", $self->{file} or die $!;
+	return;
+}
+
+# Sets the clock right, and waits until it has passed the marks of databases, so that
+# their next key needs a new one.
+sub set_right
+{
+	my ($self, $node, @databases) = @_;
+
+	$self->set('+0s');
+	for my $database (@databases ? @databases : 'postgres')
+	{
+		$node->poll_query_until($database,
+			'SELECT extract(epoch FROM clock_timestamp()) * 1000 > last_value FROM seqid.clock_mark')
+		  or die 'the clock does not reach the mark';
+	}
 	return;
 }
 

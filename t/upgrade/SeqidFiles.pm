@@ -1,6 +1,6 @@
 # SeqidFiles.pm
-#	  The files of the extension, as the server finds them; a test puts others there,
-#	  and finds the old ones again at its end.
+#	  The files of the extension, as the server finds them.  A test puts others there, and
+#	  the old ones come back at its end.  Tests that do so run one after the other.
 
 package SeqidFiles;
 
@@ -8,7 +8,9 @@ use strict;
 use warnings;
 
 use Exporter qw(import);
+use Fcntl qw(LOCK_EX);
 use File::Copy qw(copy);
+use File::Temp ();
 
 our @EXPORT = qw(library scripts script put_file put_text);
 
@@ -17,11 +19,13 @@ my %before;
 sub directory
 {
 	my ($option) = @_;
-	my $directory = `pg_config --$option`;
 
-	chomp $directory;
+	chomp(my $directory = `pg_config --$option`);
 	return $directory;
 }
+
+open my $lock, '<', directory('pkglibdir') or die $!;
+flock $lock, LOCK_EX or die $!;
 
 sub library
 {
@@ -40,46 +44,31 @@ sub scripts
 	return sort map { /seqid--((?:(?!--).)+)\.sql$/ } glob(script('*'));
 }
 
-# Keeps what is there for the end of the test.
-sub remember
-{
-	my ($path) = @_;
-
-	return if exists $before{$path};
-	$before{$path} = -e $path ? "$path.before" : undef;
-	rename_copy($path, $before{$path}) if -e $path;
-	return;
-}
-
-# As installers do it: who has the old file mapped keeps it.
-sub rename_copy
-{
-	my ($from, $to) = @_;
-
-	copy($from, "$to.new") or die "$to.new: $!";
-	chmod 0755, "$to.new";
-	rename "$to.new", $to or die "$to: $!";
-	return;
-}
-
-# Puts a copy of a file where the server looks for another.
+# Puts a copy of a file where the server looks for another.  As after an installation, a
+# process that has mapped the old file keeps it.
 sub put_file
 {
 	my ($from, $path) = @_;
 
-	remember($path);
-	rename_copy($from, $path);
+	if (!exists $before{$path})
+	{
+		$before{$path} = -e $path ? "$path.before" : undef;
+		!-e $path or copy($path, $before{$path}) or die "$path.before: $!";
+	}
+	copy($from, "$path.new") or die "$path.new: $!";
+	chmod 0755, "$path.new";
+	rename "$path.new", $path or die "$path: $!";
 	return;
 }
 
 sub put_text
 {
 	my ($text, $path) = @_;
+	my $file = File::Temp->new;
 
-	remember($path);
-	open my $file, '>', $path or die "$path: $!";
 	print $file $text;
-	close $file;
+	$file->flush;
+	put_file($file->filename, $path);
 	return;
 }
 
@@ -87,14 +76,7 @@ END
 {
 	for my $path (keys %before)
 	{
-		if (defined $before{$path})
-		{
-			rename $before{$path}, $path;
-		}
-		else
-		{
-			unlink $path;
-		}
+		defined $before{$path} ? rename $before{$path}, $path : unlink $path;
 	}
 }
 
