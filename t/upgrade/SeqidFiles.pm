@@ -24,7 +24,8 @@ sub directory
 	return $directory;
 }
 
-open my $lock, '<', directory('pkglibdir') or die $!;
+# Until the test ends.
+open our $lock, '<', directory('pkglibdir') or die $!;
 flock $lock, LOCK_EX or die $!;
 
 sub library
