@@ -3,15 +3,14 @@
 #
 # SQL can neither start servers nor kill their backends.
 
+use v5.36;
 use IPC::Run ();
-
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
 
-sub check_sharing
+sub check_sharing ($node, $how)
 {
-	my ($node, $how) = @_;
 	my ($first, $second) = map { SeqidSession->new($node) } 1 .. 2;
 	my (@ids, @combs);
 
@@ -43,7 +42,6 @@ sub check_sharing
 	wait_until($node, 'SELECT true') or die 'the server does not restart';
 	cmp_ok(outcome($node, 'SELECT snowflake_nextval(5)'), '>', $last, "$how: ids go on after a crash");
 	is(outcome($node, 'SELECT comb_uuid_is_valid(comb_uuid())'), 't', "$how: COMBs too");
-	return;
 }
 
 # Not preloaded: CREATE EXTENSION in a running server is all it takes.

@@ -2,6 +2,7 @@
 #
 # A regression test has one session, and an isolation test runs one step at a time.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -13,9 +14,8 @@ my $directory = PostgreSQL::Test::Utils::tempdir;
 
 # Runs a script in all clients at once; returns a list of rows for each client.  None
 # begins before all are there.
-sub generate
+sub generate ($script)
 {
-	my ($script) = @_;
 	my $gate = SeqidSession->new($node);
 	my @sessions = map { SeqidSession->new($node) } 1 .. $clients;
 	my @rows;
@@ -40,9 +40,8 @@ sub generate
 
 # Each client runs a statement that returns 500 keys 50 times.  $compare is given if the
 # keys of a client must ascend.
-sub check_keys
+sub check_keys ($statement, $compare = undef)
 {
-	my ($statement, $compare) = @_;
 	my @rows = generate("$statement;\n" x 50);
 	my %owner;
 
@@ -65,7 +64,6 @@ sub check_keys
 	my @order = map { $owner{$_} } sort { $compare->($a, $b) } keys %owner;
 	cmp_ok(scalar(grep { $order[$_] != $order[ $_ - 1 ] } 1 .. $#order), '>', $clients,
 		"$statement: the sessions ran at the same time");
-	return;
 }
 
 my $by_number = sub { $_[0] <=> $_[1] };

@@ -2,6 +2,7 @@
 #
 # SQL cannot set the clock.  (026_clock_step.pl steps it within a call.)
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -13,40 +14,30 @@ my %millisecond = (snowflake => 4096, snowflake53 => 128);
 
 $session->query("SET timezone = 'UTC'");
 
-sub issue
+sub issue ($call)
 {
-	my ($call) = @_;
-
 	return $session->full_outcome("SELECT $call");
 }
 
-sub is_refused
+sub is_refused ($call, $state, $what)
 {
-	my ($call, $state, $what) = @_;
-
 	is($session->outcome("SELECT $call"), $state, "$what: $call is refused");
-	return;
 }
 
 # The milliseconds that an error says the clock is behind.
-sub behind_ms
+sub behind_ms ($call)
 {
-	my ($call) = @_;
-
 	return issue($call) =~ /^55000: \D*(\d+) ms/ ? $1 : -1;
 }
 
 sub limit
 {
 	$session->query("SET seqid.max_clock_regression = '$_[0]'");
-	return;
 }
 
 # How far the next id of a shard is ahead of the clock, in milliseconds.
-sub lead_ms
+sub lead_ms ($shard)
 {
-	my ($shard) = @_;
-
 	return issue("round(extract(epoch FROM snowflake_timestamp(snowflake_nextval($shard)) - clock_timestamp()) * 1000)");
 }
 

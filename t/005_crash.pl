@@ -3,8 +3,8 @@
 #
 # Only a real crash loses shared memory and the WAL that was not flushed.
 
+use v5.36;
 use Time::HiRes qw(time);
-
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -32,7 +32,6 @@ sub value
 sub crash
 {
 	$clock->crash($node, '-5s');
-	return;
 }
 
 for my $round (1 .. 3)

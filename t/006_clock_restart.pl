@@ -3,6 +3,7 @@
 #
 # SQL can neither restart a server nor set its clock.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -17,9 +18,8 @@ my $comb = outcome($node, 'SELECT comb_uuid()');
 
 # Restarts with the clock at an offset; a shard that issued ids and one that did not
 # either go on or are refused.
-sub step
+sub step ($offset, $mode, $refused)
 {
-	my ($offset, $mode, $refused) = @_;
 	my $what = "$offset, $mode restart";
 
 	$clock->restart($node, $offset, $mode);
@@ -38,7 +38,6 @@ sub step
 	my $next = outcome($node, 'SELECT comb_uuid()');
 	cmp_ok($next, 'gt', $comb, "$what: COMBs go on");
 	$comb = $next;
-	return;
 }
 
 for my $mode ('fast', 'immediate')

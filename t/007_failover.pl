@@ -3,6 +3,7 @@
 #
 # Only a real standby is in recovery.  (011_sync_level.pl has synchronous standbys.)
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -10,9 +11,8 @@ use SeqidTest;
 my $primary = new_server('primary', clock => SeqidClock->new, streaming => 1);
 $primary->safe_psql('postgres', 'CREATE TABLE t (id bigint, c uuid); CREATE SEQUENCE seq');
 
-sub standby_with_rows
+sub standby_with_rows ($name, $clock)
 {
-	my ($name, $clock) = @_;
 	my $standby = new_standby($primary, $name, clock => $clock, conf => 'seqid.shards = 6');
 
 	$primary->safe_psql('postgres',
@@ -23,15 +23,12 @@ sub standby_with_rows
 
 my $combs_go_on = 'SELECT bool_and(new > c) FROM t, (SELECT comb_uuid() AS new OFFSET 0) n';
 
-sub check_promoted
+sub check_promoted ($standby, $what)
 {
-	my ($standby, $what) = @_;
-
 	is(outcome($standby, 'SELECT snowflake_nextval(5) > (SELECT max(id) FROM t)'), 't', "$what: ids go on");
 	is( outcome($standby, 'WITH n AS MATERIALIZED (SELECT snowflake_nextval(5) AS id FROM generate_series(1, 20000))
 			SELECT count(*) FROM n JOIN t USING (id)'), '0', "$what: none comes again");
 	is(outcome($standby, $combs_go_on), 't', "$what: COMBs go on in order");
-	return;
 }
 
 {

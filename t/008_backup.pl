@@ -4,6 +4,7 @@
 #
 # SQL can do none of this.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -13,10 +14,8 @@ my $origin = new_server('origin', init => [ allows_streaming => 1, has_archiving
 my $fill = 'INSERT INTO t SELECT snowflake_nextval(5), comb_uuid() FROM generate_series(1, 10000)';
 
 # Starts a server, and returns when it accepts writes.
-sub check_restored
+sub check_restored ($node, $what, $rows)
 {
-	my ($node, $what, $rows) = @_;
-
 	$clock->start($node);
 	wait_until($node, 'SELECT NOT pg_is_in_recovery()') or die 'the server is still in recovery';
 	is(outcome($node, 'SELECT count(*) FROM t'), $rows, "$what: rows are there");
@@ -24,7 +23,6 @@ sub check_restored
 	is(outcome($node, 'SELECT bool_and(new > c) FROM t, (SELECT comb_uuid() AS new OFFSET 0) n'),
 		't', "$what: COMBs go on in order");
 	$node->stop;
-	return;
 }
 
 $origin->safe_psql('postgres', "CREATE TABLE t (id bigint, c uuid); $fill");

@@ -4,6 +4,7 @@
 # SQL can neither crash a server nor write its configuration file.  (014_mark_repair.pl
 # damages the mark and repairs it.)
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -14,12 +15,9 @@ my $session = SeqidSession->new($node);
 my $issue = 'SELECT snowflake_nextval(5)';
 my $again = 'DROP EXTENSION seqid; CREATE EXTENSION seqid';
 
-sub goes_on_after
+sub goes_on_after ($last, $what)
 {
-	my ($last, $what) = @_;
-
 	cmp_ok(outcome($node, $issue), '>', $last, "$what: ids go on");
-	return;
 }
 
 #
@@ -98,7 +96,6 @@ my $changes = 0;
 sub allow
 {
 	reconfigure($node, 'seqid.allowed_shards' => $_[0], 'regress_test.changes' => ++$changes);
-	return;
 }
 
 # The shards that a new session can issue.

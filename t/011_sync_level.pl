@@ -4,6 +4,7 @@
 #
 # Only a standby that is away makes a session wait, and only a real one is promoted.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -18,24 +19,18 @@ sub move_clock_on
 {
 	$offset += 5;
 	$clock->set("${offset}s");
-	return;
 }
 
-sub must_wait
+sub must_wait ($session, $sql, $what)
 {
-	my ($session, $sql, $what) = @_;
-
 	$session->send($sql);
 	return ok($session->waits_for($primary, 'SyncRep'), "$what: waits for the standby");
 }
 
-sub check_withheld
+sub check_withheld ($session, $what)
 {
-	my ($session, $what) = @_;
-
 	is($session->answer, '', "$what: no key");
 	like($session->errors, qr/^ERROR:  57014: /m, "$what: an error");
-	return;
 }
 
 #
@@ -78,7 +73,7 @@ my @combs = sort $returned =~ /^(\w{8}-[\w-]{27})$/mg;
 note($#ids . ' ids and ' . @combs . ' COMBs were returned without the standby');
 
 $standby_clock->start($standby);
-promote($standby);
+promote_standby($standby);
 cmp_ok(outcome($standby, "SELECT snowflake_nextval($_)"), '>', $ids[-1], "lost primary: no id of shard $_ comes again") for 5, 6;
 cmp_ok(outcome($standby, 'SELECT comb_uuid()'), 'gt', $combs[-1] // '', 'lost primary: COMBs go on in order');
 $standby->stop;

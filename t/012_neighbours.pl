@@ -4,6 +4,7 @@
 #
 # The effects show after restarts and crashes, and with clocks that SQL cannot set.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -12,34 +13,26 @@ my $clock = SeqidClock->new;
 my $node = new_server('main', clock => $clock, extension => 0);
 
 # How far a time is ahead of the clock, in milliseconds.
-sub ahead
+sub ahead ($database, $time)
 {
-	my ($database, $time) = @_;
-
 	return outcome($node, $database,
 		"SELECT ceil(extract(epoch FROM at - clock_timestamp()) * 1000) FROM (SELECT $time AS at OFFSET 0) t");
 }
 
 # A server that was restarted is ahead by what is left of the mark's second.
-sub check_at_the_clock
+sub check_at_the_clock ($what, @databases)
 {
-	my ($what, @databases) = @_;
-
 	for my $database (@databases)
 	{
 		cmp_ok(ahead($database, 'snowflake_timestamp(snowflake_nextval(5))'), '<=', 1100, "$what, $database: snowflakes are at the clock");
 		cmp_ok(ahead($database, 'comb_uuid_timestamp(comb_uuid())'), '<=', 1100, "$what, $database: COMBs are at the clock");
 	}
-	return;
 }
 
-sub create_database
+sub create_database ($name)
 {
-	my ($name) = @_;
-
 	$node->safe_psql('postgres', "CREATE DATABASE $name");
 	$node->safe_psql($name, 'CREATE EXTENSION seqid');
-	return;
 }
 
 my $set_a_day_ahead = "SELECT setval('seqid.clock_mark', last_value + 86400000) FROM seqid.clock_mark";
@@ -85,16 +78,13 @@ my $far_comb = outcome($node, 'far', 'SELECT comb_uuid()');
 like(outcome($node, 'far', 'SELECT snowflake_nextval(7)'), qr/^\d+$/, 'a day ahead: snowflakes');
 $clock->restart($node, '+0s');
 
-sub check_far
+sub check_far ($what)
 {
-	my ($what) = @_;
-
 	is(outcome($node, 'far', "SELECT snowflake_nextval($_)"), '55000', "$what: shard $_ is refused") for 5, 7;
 	my $comb = outcome($node, 'far', 'SELECT comb_uuid()');
 	cmp_ok($comb, 'gt', $far_comb, "$what: COMBs go on");
 	cmp_ok(ahead('far', "comb_uuid_timestamp('$comb')"), '>', 23 * 3600 * 1000, "$what: from there");
 	cmp_ok(abs(ahead('far', '(SELECT clock_floor FROM seqid.stat_database)') - 24 * 3600 * 1000), '<', 3600 * 1000, "$what: the floor shows it");
-	return;
 }
 
 check_at_the_clock('beside a day ahead', 'near');
@@ -139,16 +129,13 @@ my $mark = outcome($node, 'original', 'SELECT last_value FROM seqid.clock_mark')
 $node->safe_psql('postgres', 'CREATE DATABASE copy TEMPLATE original');
 
 # A key that is in the table already is an error.
-sub check_fill
+sub check_fill ($what, @databases)
 {
-	my ($what, @databases) = @_;
-
 	is(outcome($node, $_, 'WITH before AS MATERIALIZED (SELECT max(id) AS id, max(c::text) AS c FROM t),
 			n AS (INSERT INTO t SELECT snowflake_nextval(6), comb_uuid() FROM generate_series(1, 10000), before
 				RETURNING id, c)
 			SELECT count(*), bool_and(n.id > before.id), bool_and(n.c::text > before.c) FROM n, before'),
 		'10000|t|t', "$what: $_ goes on") for @databases;
-	return;
 }
 
 check_fill('copied', 'copy', 'original', 'copy');
@@ -183,7 +170,7 @@ sub not_above
 $clock->set('+0s');
 not_above();
 is(not_above(), 0, 'several databases: all go on');
-like(horizon($node, $_), qr/^20/, "several databases: $_ has a horizon") for 'cell_1', 'cell_12';
+like(settled_horizon($node, $_), qr/^20/, "several databases: $_ has a horizon") for 'cell_1', 'cell_12';
 $clock->crash($node, '-3s');
 is(not_above(), 0, 'several databases: all go on after a crash');
 is(not_above(), 0, 'several databases: and once more');

@@ -4,6 +4,7 @@
 #
 # Only pg_dump and pg_restore dump and restore; only a crash loses what is not in WAL.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -15,27 +16,20 @@ my $directory = PostgreSQL::Test::Utils::tempdir;
 
 $node->safe_psql('postgres', "CREATE ROLE $role LOGIN; CREATE ROLE regress_seqid_user LOGIN");
 
-sub as_owner
+sub as_owner ($database)
 {
-	my ($database) = @_;
-
 	return $node->connstr($database) . " user=$role";
 }
 
 # The outcome of a statement of the owner.
-sub owner
+sub owner ($database, $sql)
 {
-	my ($database, $sql) = @_;
-
 	return full_outcome($node, $database, "SET SESSION AUTHORIZATION $role;\n$sql");
 }
 
-sub create_database
+sub create_database ($name)
 {
-	my ($name) = @_;
-
 	$node->safe_psql('postgres', "CREATE DATABASE $name OWNER $role");
-	return;
 }
 
 #
@@ -114,9 +108,8 @@ SQL
 my $last = owner('served', 'SELECT max(id) FROM orders');
 
 # The owner's dump can be restored into a database that has the extension.
-sub check_served
+sub check_served ($what, $database)
 {
-	my ($what, $database) = @_;
 	my $file = "$directory/served";
 
 	command_ok([ 'pg_dump', '--no-comments', '--file', $file, as_owner('served') ], "$what: the owner dumps it");
@@ -126,7 +119,6 @@ sub check_served
 	cmp_ok(owner($database, 'SELECT snowflake_nextval(5)'), '>', $last, "$what: ids go on above those of the rows");
 	is(owner($database, 'SELECT owner FROM seqid.shard_registry'), 'ours', "$what: the registry has its rows");
 	$clock->set('+0s');
-	return;
 }
 
 check_served('a superuser created it', 'served_too');

@@ -4,6 +4,7 @@
 # SQL cannot damage a file, and the value of a new mark shows after a crash with the clock
 # behind.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -24,10 +25,8 @@ sub as_owner
 }
 
 # Starts a server with a database that an ordinary role owns.
-sub new_shop
+sub new_shop ($name, @init)
 {
-	my ($name, @init) = @_;
-
 	$clock->set('+0s');
 	$node = new_server($name, clock => $clock, init => [ allows_streaming => 1, @init ], extension => 0);
 	$node->safe_psql('postgres', "CREATE ROLE $owner LOGIN; CREATE ROLE regress_seqid_user LOGIN");
@@ -40,7 +39,6 @@ CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5),
 CREATE VIEW recent AS SELECT id, snowflake_shard(id) AS shard, made FROM orders;
 INSERT INTO orders DEFAULT VALUES;
 SQL
-	return;
 }
 
 # Whether the keys of a new row are above all others.
@@ -54,10 +52,8 @@ sub last_id
 }
 
 # The new mark is in the place of the old one, in every respect.
-sub check_place
+sub check_place ($what)
 {
-	my ($what) = @_;
-
 	is( shop("SELECT relkind, relpersistence, relowner = 10 FROM pg_class WHERE oid = to_regclass('seqid.clock_mark')"),
 		'S|p|t', "$what: it is a sequence, and the superuser's");
 	is( shop("SELECT count(*) FROM pg_depend d JOIN pg_extension e ON e.oid = refobjid
@@ -70,13 +66,11 @@ sub check_place
 		't|t|f', "$what: the owner can set it, and every role can read it");
 	is(as_owner('SELECT count(*) > 0, bool_and(shard = 5), bool_and(made = snowflake_timestamp(id)) FROM recent'),
 		't|t|t', "$what: objects that use the extension are there");
-	return;
 }
 
 # Repairs a mark while the clock is behind.
-sub check_repair
+sub check_repair ($what, $state, $last)
 {
-	my ($what, $state, $last) = @_;
 	my $file = "$directory/dump";
 	my $copy = 'restored_' . ++$restored;
 
@@ -97,7 +91,6 @@ sub check_repair
 	$node->safe_psql('postgres', "CREATE DATABASE $copy OWNER $owner");
 	command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file, $node->connstr($copy) . " user=$owner" ],
 		"$what: restores");
-	return;
 }
 
 new_shop('main');
@@ -180,9 +173,8 @@ $node->safe_psql('postgres', 'DROP DATABASE hasty');
 # What happens to files while the server is down.  The clock is behind when it starts, and
 # only the control file knows how late it was.
 #
-sub damage_file
+sub damage_file ($file, $how)
 {
-	my ($file, $how) = @_;
 	my %damage = (
 		'magic number' => sub { return substr($_[0], 8192 - 8, 4) = pack 'L', 0xdeadbeef },
 		'zeros' => sub { return $_[0] = "\0" x 8192 },
@@ -190,7 +182,7 @@ sub damage_file
 		# beyond the page, with its length and its flags as they were
 		'line pointer' => sub { return substr($_[0], 24, 4) = pack 'L', unpack('L', substr $_[0], 24, 4) & ~0x7fff | 20000 },
 		# where nothing is
-		'flipped bit' => sub { return substr($_[0], 1000, 1) ^= "\1" });
+		'flipped bit' => sub { return substr($_[0], 1000, 1) ^.= "\1" });
 	my $page = slurp_file($file);
 
 	is(unpack('L', substr $page, 8192 - 8, 4), 0x1717, "$how: the file is a sequence's");
@@ -198,13 +190,10 @@ sub damage_file
 	open my $handle, '>:raw', $file or die $!;
 	print $handle $page;
 	close $handle or die $!;
-	return;
 }
 
-sub check_damaged_file
+sub check_damaged_file ($what, $how)
 {
-	my ($what, $how) = @_;
-
 	$clock->set('+0s');
 	my $last = last_id();
 	my $comb = shop('SELECT comb_uuid()');
@@ -220,7 +209,6 @@ sub check_damaged_file
 	$clock->start($node);
 	check_repair($what, 'XX001', $last);
 	cmp_ok(shop('SELECT comb_uuid()'), 'gt', $comb, "$what: COMBs go on");
-	return;
 }
 
 check_damaged_file($_, $_) for 'magic number', 'zeros', 'empty', 'line pointer';

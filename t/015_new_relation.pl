@@ -4,6 +4,7 @@
 #
 # SQL can neither crash the server, nor set its clock, nor change its configuration file.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -12,10 +13,8 @@ my $clock = SeqidClock->new;
 my $node;
 
 # A commit leaves the flush to the WAL writer, which is slow.
-sub new_node
+sub new_node ($level)
 {
-	my ($level) = @_;
-
 	$clock->set('+0s');
 	$node = new_server($level, clock => $clock, init => [ allows_streaming => $level eq 'replica' ], extension => 0, conf => <<CONF);
 synchronous_commit = off
@@ -25,7 +24,6 @@ checkpoint_timeout = 1h
 wal_level = $level
 seqid.max_clock_regression = 45min
 CONF
-	return;
 }
 
 # Statements that are sent one by one.  A commit that deletes a file is always flushed;

@@ -3,6 +3,7 @@
 #
 # A new timeline takes a promotion, or a recovery to a point in time.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -41,13 +42,10 @@ is(outcome($standby, 'SELECT DISTINCT snowflake_shard(id) FROM t ORDER BY 1'), "
 
 # A shard that is passed is issued as it is; the setting of a session is a list, too, of
 # which the second layout can have no shard above 31.
-sub issues
+sub issues ($shards, $kind, $argument, $expected)
 {
-	my ($shards, $kind, $argument, $expected) = @_;
-
 	is($session->outcome("SET seqid.shards = '$shards'; SELECT ${kind}_shard(${kind}_nextval($argument))"),
 		$expected, "timeline 2, list $shards: ${kind}_nextval($argument) is of $expected");
-	return;
 }
 
 issues('16-18', $_, 16, 16) for 'snowflake', 'snowflake53';
@@ -61,21 +59,15 @@ $session->close;
 
 # Configuration that will do harm: the log shows it before the failover, and an error when
 # it does.
-sub logs_harm
+sub logs_harm ($node, $shard, $what)
 {
-	my ($node, $shard, $what) = @_;
-
 	like(slurp_file($node->logfile), qr/LOG:  [^\n]*\b$shard\b[^\n]*seqid\.allowed_shards/, "$what: the log shows that shard $shard is not allowed");
-	return;
 }
 
-sub allow
+sub allow ($list)
 {
-	my ($list) = @_;
-
 	$standby->append_conf('postgresql.conf', "seqid.allowed_shards = '$list'");
 	$standby->restart;
-	return;
 }
 
 allow('17');

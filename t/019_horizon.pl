@@ -4,6 +4,7 @@
 #
 # SQL can neither crash a server nor set its clock, nor look at one session from another.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -19,62 +20,44 @@ $node->safe_psql('postgres', 'CREATE DATABASE other');
 $node->safe_psql('other', 'CREATE EXTENSION seqid');
 $node->safe_psql($_, 'CREATE TABLE t (id bigint, c uuid)') for 'postgres', 'other';
 
-sub value
+sub value ($sql, $database = 'postgres')
 {
-	my ($sql, $database) = @_;
-
-	return outcome($node, $database // 'postgres', "SELECT $sql");
+	return outcome($node, $database, "SELECT $sql");
 }
 
 sub not_before
 {
 	is_no_earlier($node, @_);
-	return;
 }
 
-sub is_later
+sub is_later ($later, $earlier, $what)
 {
-	my ($later, $earlier, $what) = @_;
-
 	is(value("'$later'::timestamptz > '$earlier'"), 't', $what) or diag("$later, $earlier");
-	return;
 }
 
 # Waits until the clock does not keep the horizon from passing a time.
-sub wait_for_clock
+sub wait_for_clock ($time)
 {
-	my ($time) = @_;
-
 	$node->poll_query_until('postgres', "SELECT clock_timestamp() > '$time'::timestamptz + interval '1 ms'")
 	  or die "the clock does not reach $time";
-	return;
 }
 
-sub goes_on_after
+sub goes_on_after ($time, $what, $database = undef)
 {
-	my ($time, $what, $database) = @_;
-
 	wait_for_clock($time);
-	is_later(horizon($node, $database), $time, "$what: the horizon goes on");
-	return;
+	is_later(settled_horizon($node, $database), $time, "$what: the horizon goes on");
 }
 
-sub stands_at
+sub stands_at ($time, $what)
 {
-	my ($time, $what) = @_;
-
 	wait_for_clock(value('clock_timestamp()'));
-	is(horizon($node), $time, "$what: the horizon stands");
-	return;
+	is(settled_horizon($node), $time, "$what: the horizon stands");
 }
 
-sub held_by
+sub held_by ($holders, $what, $database = undef)
 {
-	my ($holders, $what, $database) = @_;
-
 	is(value("string_agg(coalesce(pid::text, gid), ',' ORDER BY pid, gid) FROM seqid.horizon_holders", $database),
 		$holders, "$what: " . ($holders eq '' ? 'nothing holds it' : 'the view shows the holder'));
-	return;
 }
 
 my $snowflake = 'snowflake_timestamp(snowflake_nextval(5))';
@@ -88,7 +71,7 @@ my $comb = 'comb_uuid_timestamp(comb_uuid())';
 	my $session = SeqidSession->new($node);
 	my $key = $session->query("BEGIN; SELECT $snowflake");
 
-	is(value("'" . horizon($node) . "'::timestamptz = '2023-01-01 00:00:00+00'"), 't', 'first reader: held at the beginning of snowflakes');
+	is(value("'" . settled_horizon($node) . "'::timestamptz = '2023-01-01 00:00:00+00'"), 't', 'first reader: held at the beginning of snowflakes');
 	is(value('snowflake_first(horizon) FROM seqid.stat_database'), '0', 'first reader: a bound');
 	$session->query('COMMIT');
 	goes_on_after($key, 'first reader, released');
@@ -108,7 +91,7 @@ for my $kind ('backend', 'postmaster')
 		$clock->set_right($node);
 		my $victim = SeqidSession->new($node);
 		$victim->query('BEGIN; INSERT INTO t SELECT snowflake_nextval(5)');
-		my $horizon = horizon($node);
+		my $horizon = settled_horizon($node);
 		held_by($victim->{pid}, $what);
 
 		if ($kind eq 'backend')
@@ -125,7 +108,7 @@ for my $kind ('backend', 'postmaster')
 
 		my $session = SeqidSession->new($node);
 		not_before($session->query("BEGIN; SELECT $snowflake"), $horizon, "$what: the first key is not below the horizon") if $writer_first;
-		not_before(horizon($node), $horizon, "$what: the horizon does not go back");
+		not_before(settled_horizon($node), $horizon, "$what: the horizon does not go back");
 		held_by($writer_first ? $session->{pid} : '', $what);
 		not_before(value('snowflake_timestamp(snowflake_nextval(800))'), $horizon, "$what: no key below it, of an unused shard");
 		not_before(value($comb), $horizon, "$what: no COMB below it");
@@ -135,22 +118,22 @@ for my $kind ('backend', 'postmaster')
 
 # Only the horizon has needed the mark.
 $clock->set_right($node);
-my $horizon = horizon($node);
+my $horizon = settled_horizon($node);
 is_later($horizon, value("to_timestamp(last_value / 1000.0) - interval '1 min' FROM seqid.clock_mark"), 'no keys: it follows the clock');
 $clock->crash($node, '-5s');
 not_before(value('snowflake_timestamp(snowflake_nextval(801))'), $horizon, 'no keys, crash: no key below it');
-not_before(horizon($node), $horizon, 'no keys, crash: it does not go back');
+not_before(settled_horizon($node), $horizon, 'no keys, crash: it does not go back');
 
 # The first key of a server lifetime has a mark that is rolled back.
 $clock->set_right($node);
-$horizon = horizon($node);
+$horizon = settled_horizon($node);
 $clock->crash($node, '-5s');
 value('1; BEGIN; DROP EXTENSION seqid; CREATE EXTENSION seqid; SELECT snowflake_nextval(5); ROLLBACK');
 {
 	my $writer = SeqidSession->new($node);
 
 	$writer->query('BEGIN; INSERT INTO t VALUES (snowflake_nextval(5))');
-	not_before(horizon($node), $horizon, 'a mark that was rolled back: the horizon does not go back');
+	not_before(settled_horizon($node), $horizon, 'a mark that was rolled back: the horizon does not go back');
 	$writer->close;
 }
 
@@ -161,10 +144,10 @@ value('1; BEGIN; DROP EXTENSION seqid; CREATE EXTENSION seqid; SELECT snowflake_
 $clock->set_right($node);
 $node->safe_psql('postgres', 'CREATE DATABASE of_this_lifetime');
 $node->safe_psql('of_this_lifetime', 'CREATE EXTENSION seqid');
-$horizon = horizon($node);
+$horizon = settled_horizon($node);
 value('snowflake_nextval(5)');
 $clock->set('-30m');
-is(horizon($node), $horizon, 'back 30 min: it stands');
+is(settled_horizon($node), $horizon, 'back 30 min: it stands');
 not_before(value($_), $horizon, "back 30 min: no key below it, $_")
   for 'snowflake_timestamp(snowflake_nextval(802))', 'snowflake_timestamp(snowflake_nextblock(803, 100))', $comb,
   'min(snowflake_timestamp(id)) FROM snowflake_nextvals(804, 5000) id', 'min(comb_uuid_timestamp(id)) FROM comb_uuids(5000) id';
@@ -172,22 +155,20 @@ not_before(value($_), $horizon, "back 30 min: no key below it, $_")
 $clock->set('-1h');
 is(value("snowflake_nextval($_)"), '55000', "back 1 h: shard $_ is refused") for 5, 805, 1023;
 not_before(value($comb), $horizon, 'back 1 h: COMBs go on above it');
-is(horizon($node), $horizon, 'back 1 h: it stands');
+is(settled_horizon($node), $horizon, 'back 1 h: it stands');
 is(value('snowflake_nextval(806) > 0', 'of_this_lifetime'), 't', 'back 1 h: a database without readers goes on');
 is_later($horizon, value('snowflake_timestamp(snowflake_nextval(807))', 'of_this_lifetime'), 'back 1 h: with its own time');
 $clock->set('+0s');
 goes_on_after($horizon, 'the clock is right');
 
-sub check_sessions
+sub check_sessions ($how)
 {
-	my ($how) = @_;
-
 	# Idle in transaction, beside another database.
 	my $session = SeqidSession->new($node);
 	$session->query('BEGIN');
-	horizon($node);
+	settled_horizon($node);
 	my $key = $session->query("SELECT $snowflake");
-	my $held = horizon($node);
+	my $held = settled_horizon($node);
 	stands_at($held, "$how, idle");
 	not_before($key, $held, "$how, idle: it is not above its key");
 	held_by($session->{pid}, "$how, idle");
@@ -206,7 +187,7 @@ sub check_sessions
 		my $victim = SeqidSession->new($node);
 
 		$key = $victim->query("BEGIN; SELECT $snowflake");
-		horizon($node);
+		settled_horizon($node);
 		held_by($victim->{pid}, "$how, to be terminated");
 		$victim->send($statement) if $statement;
 		!$statement || $victim->waits_for($node, 'PgSleep') or die 'does not sleep';
@@ -215,25 +196,22 @@ sub check_sessions
 		goes_on_after($key, "$how, terminated");
 		$victim->abandon;
 	}
-	return;
 }
 
 # A prepared transaction holds it, also over a crash with the clock behind.
-sub check_prepared
+sub check_prepared ($how)
 {
-	my ($how) = @_;
-
 	for my $end ('COMMIT', 'ROLLBACK')
 	{
 		my $what = "$how, prepared, $end";
 		my $session = SeqidSession->new($node);
 
-		horizon($node);
+		settled_horizon($node);
 		my $key = $session->query("BEGIN; INSERT INTO t SELECT snowflake_nextval(5) RETURNING snowflake_timestamp(id)");
 		$session->query($_) for "PREPARE TRANSACTION 'regress_seqid'", 'DISCARD ALL', 'SELECT pg_advisory_unlock_all()';
 		is($session->errors, '', "$what: no error");
 		$session->close;
-		my $held = horizon($node);
+		my $held = settled_horizon($node);
 		not_before($key, $held, "$what: it is not above its key");
 		is(value("pid IS NULL AND held = '$held' AND since = prepared
 			FROM seqid.horizon_holders JOIN pg_prepared_xacts USING (gid)"), 't', "$what: with times");
@@ -251,7 +229,6 @@ sub check_prepared
 		goes_on_after($key, "$what, ended");
 		held_by('', "$what, ended");
 	}
-	return;
 }
 
 # Keys of parallel workers are their leader's, which holds the horizon until it ends,
@@ -264,10 +241,8 @@ ANALYZE many;
 CREATE FUNCTION draw() RETURNS uuid LANGUAGE plpgsql PARALLEL SAFE AS 'BEGIN RETURN comb_uuid(); END';
 SQL
 
-sub check_workers
+sub check_workers ($how)
 {
-	my ($how) = @_;
-
 	for my $case (map { my $keys = $_; map { [ $keys, $_ ] } 'COMMIT', 'ROLLBACK', 'PREPARE' } 'none', 'before', 'after')
 	{
 		my ($keys, $end) = @$case;
@@ -277,7 +252,7 @@ sub check_workers
 		# Without LOAD in the leader, workers are refused; see 023_parallel_load.pl.
 		$leader->query("SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
 			SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off; LOAD 'seqid'");
-		horizon($node);
+		settled_horizon($node);
 		$leader->query('BEGIN');
 		$leader->query("SELECT $snowflake") if $keys eq 'before';
 		like($leader->query('EXPLAIN (ANALYZE) CREATE TABLE keys AS SELECT draw() AS id FROM many'),
@@ -286,7 +261,7 @@ sub check_workers
 		# without a function of seqid, which would register the leader
 		my $key = $leader->query("SELECT to_timestamp(('x' || left(replace(min(id::text), '-', ''), 12))::bit(48)::bigint / 1000.0) FROM keys");
 
-		my $held = horizon($node);
+		my $held = settled_horizon($node);
 		not_before($key, $held, "$what: it is not above their keys");
 		stands_at($held, $what);
 		held_by($leader->{pid}, $what);
@@ -307,7 +282,6 @@ sub check_workers
 		$leader->query('DROP TABLE IF EXISTS keys');
 		$leader->close;
 	}
-	return;
 }
 
 for my $library ('', 'seqid')
@@ -331,7 +305,7 @@ goes_on_after(value($snowflake), 'no prepared transactions');
 held_by('', 'no prepared transactions');
 
 $clock->set_right($node);
-$horizon = horizon($node);
+$horizon = settled_horizon($node);
 my $dump = PostgreSQL::Test::Utils::tempdir . '/dump';
 $node->command_ok([ 'pg_dump', '--format=custom', "--file=$dump", $node->connstr('postgres') ], 'a database with readers is dumped');
 $clock->set('-5s');
@@ -339,7 +313,7 @@ $node->safe_psql('postgres', 'CREATE DATABASE restored');
 $node->command_ok([ 'pg_restore', '--exit-on-error', '--dbname', $node->connstr('restored'), $dump ], 'and restored');
 is(value('horizon IS NULL FROM seqid.stat_database', 'restored'), 't', 'restored: without a horizon');
 not_before(value('snowflake_timestamp(snowflake_nextval(808))', 'restored'), $horizon, 'restored, the clock behind: no key below it');
-not_before(horizon($node, 'restored'), $horizon, 'restored, the clock behind: it does not go back');
+not_before(settled_horizon($node, 'restored'), $horizon, 'restored, the clock behind: it does not go back');
 
 $node->stop;
 done_testing();

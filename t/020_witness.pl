@@ -3,6 +3,7 @@
 #
 # This takes two servers with clocks of their own, of which one crashes.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -15,19 +16,14 @@ my @kinds = ('snowflake', 'snowflake53', 'comb_uuid');
 my %foreign = (snowflake => 'snowflake_nextval(900)', snowflake53 => 'snowflake53_nextval(30)', comb_uuid => 'comb_uuid()');
 my %own = (snowflake => 'snowflake_nextval()', snowflake53 => 'snowflake53_nextval()', comb_uuid => 'comb_uuid()');
 
-sub witness
+sub witness ($kind, $key)
 {
-	my ($kind, $key) = @_;
-
 	return outcome($late, "SELECT ${kind}_witness('$key')");
 }
 
-sub is_above
+sub is_above ($kind, $key, $answer, $what)
 {
-	my ($kind, $key, $answer, $what) = @_;
-
 	is(outcome($late, $kind eq 'comb_uuid' ? "SELECT $own{$kind} > '$key'" : "SELECT $own{$kind} > $key"), $answer, "$what: $kind");
-	return;
 }
 
 # So far ahead that it stays so, however long the test takes.

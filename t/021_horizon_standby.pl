@@ -4,6 +4,7 @@
 #
 # Only a real standby replays WAL, and is promoted.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -24,15 +25,12 @@ sub horizon_and_lsn
 }
 
 # The primary is idle, apart from the reader: nothing else flushes the LSN.
-sub is_replayed
+sub is_replayed ($lsn, $what)
 {
-	my ($lsn, $what) = @_;
-
 	ok(defined $lsn && ($standby->pg_version < '19devel' ?
 		$standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'") :
 		outcome($standby, "WAIT FOR LSN '$lsn' WITH (TIMEOUT '180s', NO_THROW)") eq 'success'),
 		"$what: the LSN is replayed");
-	return;
 }
 
 is(outcome($standby, $_), '25006', "a standby does not return it: $_") for 'CALL seqid.horizon()', 'BEGIN READ ONLY; CALL seqid.horizon()';
@@ -139,30 +137,30 @@ my $behind = SeqidClock->new('-5s');
 $behind->restart($standby, '-5s', 'fast');
 make_synchronous($primary);
 my @keys;
-horizon($primary);
+settled_horizon($primary);
 for my $gid ('regress_seqid_a', 'regress_seqid_b')
 {
 	push @keys, outcome($primary, "BEGIN; INSERT INTO t SELECT snowflake_nextval(5) RETURNING snowflake_timestamp(id); PREPARE TRANSACTION '$gid'");
-	horizon($primary);
+	settled_horizon($primary);
 	outcome($primary, 'INSERT INTO t SELECT snowflake_nextval(5)');
 }
 $open->query('BEGIN; INSERT INTO t SELECT snowflake_nextval(5)');
-my $held = horizon($primary);
+my $held = settled_horizon($primary);
 is_no_earlier($primary, $keys[0], $held, 'prepared: held, not above its key');
 my $holders = "SELECT string_agg(coalesce(gid, 'a process'), ', ' ORDER BY gid) FROM seqid.horizon_holders";
 is(outcome($primary, $holders), 'regress_seqid_a, regress_seqid_b, a process', 'prepared: the view shows all');
 
 $primary->kill9;
 $open->abandon;
-promote($standby);
+promote_standby($standby);
 is(outcome($standby, $holders), 'regress_seqid_a, regress_seqid_b', 'promoted: the view shows those that are prepared');
-is(horizon($standby), $held, 'promoted: the horizon stands');
+is(settled_horizon($standby), $held, 'promoted: the horizon stands');
 outcome($standby, "ROLLBACK PREPARED 'regress_seqid_a'");
-my $next = horizon($standby);
+my $next = settled_horizon($standby);
 is_no_earlier($standby, $next, $held, 'promoted, one rolled back: it does not go back');
 is_no_earlier($standby, $keys[1], $next, 'promoted, one rolled back: the other holds it');
 outcome($standby, "COMMIT PREPARED 'regress_seqid_b'");
-my $free = horizon($standby);
+my $free = settled_horizon($standby);
 is(outcome($standby, "SELECT '$free'::timestamptz > '$keys[1]'"), 't', 'promoted, none left: it goes on, the clock behind');
 is_no_earlier($standby, outcome($standby, 'SELECT snowflake_timestamp(snowflake_nextval(77))'), $free,
 	'promoted: no key below it, of an unused shard');
@@ -174,12 +172,12 @@ $behind->set('+0s');
 my $successor = new_standby($standby, 'successor', clock => SeqidClock->new('-5s'));
 make_synchronous($standby);
 $behind->set_right($standby);
-my $last = horizon($standby);
+my $last = settled_horizon($standby);
 $standby->kill9;
-promote($successor);
+promote_standby($successor);
 is_no_earlier($successor, outcome($successor, 'SELECT snowflake_timestamp(snowflake_nextval(78))'), $last,
 	'second promotion: no key below the horizon');
-is_no_earlier($successor, horizon($successor), $last, 'second promotion: it does not go back');
+is_no_earlier($successor, settled_horizon($successor), $last, 'second promotion: it does not go back');
 
 $successor->stop;
 done_testing();

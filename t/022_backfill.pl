@@ -3,6 +3,7 @@
 #
 # SQL can neither write the configuration file nor set the clock.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;

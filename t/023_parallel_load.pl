@@ -7,6 +7,7 @@
 # The library is loaded there by functions that a plan does not show: within another
 # function, or an index's expression.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -32,9 +33,8 @@ ALTER DATABASE postgres SET seqid.max_clock_regression = '1h';
 SQL
 
 # Runs a query in a new session, which has its settings afterwards.
-sub check
+sub check ($participation, $sql, $expected, $again = undef)
 {
-	my ($participation, $sql, $expected, $again) = @_;
 	my $what = "$sql, leader participation $participation";
 	my $session = SeqidSession->new($node);
 
@@ -47,7 +47,6 @@ sub check
 	is($session->outcome($sql), $again, "$what: then it works") if $again;
 	is($session->errors, '', "$what: without a warning");
 	$session->close;
-	return;
 }
 
 for my $participation ('on', 'off')

@@ -4,6 +4,7 @@
 #
 # SQL cannot choose a process's slot.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -17,19 +18,15 @@ for my $database ('ahead', 'here')
 }
 
 # The local id of the current transaction.
-sub lxid
+sub lxid ($session)
 {
-	my ($session) = @_;
-
 	return $session->query("SELECT split_part(virtualtransaction, '/', 2) FROM pg_locks
 		WHERE pid = pg_backend_pid() AND locktype = 'virtualxid'");
 }
 
 # Uses up local ids until a transaction has one with the bits of another, and begins it.
-sub begin_with_bits_of
+sub begin_with_bits_of ($session, $lxid)
 {
-	my ($session, $lxid) = @_;
-
 	for (;;)
 	{
 		$session->query('BEGIN');
@@ -38,7 +35,6 @@ sub begin_with_bits_of
 		$session->query('COMMIT');
 		$session->query('DO $$ BEGIN FOR i IN 1 .. ' . ($left - 10) . ' LOOP COMMIT; END LOOP; END $$') if $left > 20;
 	}
-	return;
 }
 
 # These have slots of their own.

@@ -4,6 +4,7 @@
 #
 # Only a second server replicates sequences.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -22,17 +23,13 @@ $publisher->safe_psql('postgres', 'CREATE PUBLICATION numbers FOR ALL SEQUENCES'
 $subscriber->safe_psql('postgres',
 	sprintf "CREATE SUBSCRIPTION numbers CONNECTION '%s dbname=postgres' PUBLICATION numbers", $publisher->connstr);
 
-sub mark
+sub mark ($node)
 {
-	my ($node) = @_;
-
 	return outcome($node, 'SELECT last_value FROM seqid.clock_mark');
 }
 
-sub unix_ms
+sub unix_ms ($key)
 {
-	my ($key) = @_;
-
 	return ($key >> 22) + 1672531200000;
 }
 
@@ -41,13 +38,11 @@ sub wait_until_synchronized
 	$subscriber->poll_query_until('postgres',
 		"SELECT count(*) > 0 AND bool_and(srsubstate = 'r') FROM pg_subscription_rel")
 	  or die 'sequences are not synchronized';
-	return;
 }
 
 # The publisher generates a key, and its mark replaces the subscriber's.
-sub refresh
+sub refresh ($what)
 {
-	my ($what) = @_;
 	my $key = outcome($publisher, 'SELECT snowflake_nextval(5)');
 	my $mark = mark($publisher);
 
@@ -60,10 +55,8 @@ sub refresh
 # All keys that the subscriber has generated in shard 5.
 my @keys;
 
-sub generate
+sub generate ($session)
 {
-	my ($session) = @_;
-
 	push @keys, $session->query('SELECT snowflake_nextval(5)');
 	return $keys[-1];
 }
@@ -75,21 +68,18 @@ sub highest
 
 # Generates keys until half a second after the session's last one, by the time in them;
 # then the mark covers each key.
-sub is_raised_after_half_a_second
+sub is_raised_after_half_a_second ($session, $what)
 {
-	my ($session, $what) = @_;
 	my $until = unix_ms($keys[-1]) + 500;
 	my $ms;
 
 	do { $ms = unix_ms(generate($session)) } while $ms <= $until;
 	cmp_ok(mark($subscriber), '>=', $ms, "$what: raised after half a second");
-	return;
 }
 
 # Kills the subscriber, and starts it with a clock that is behind all its keys.
-sub crash_with_clock_behind
+sub crash_with_clock_behind ($what, $session)
 {
-	my ($what, $session) = @_;
 	my $highest = highest();
 
 	$clock->crash($subscriber, '-5s');
@@ -98,7 +88,6 @@ sub crash_with_clock_behind
 	cmp_ok(generate($session), '>', $highest, "$what: after a crash, keys go on");
 	$session->close;
 	$clock->set('+0s');
-	return;
 }
 
 wait_until_synchronized;

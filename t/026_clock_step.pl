@@ -4,6 +4,7 @@
 # The server runs with a library that freezes the clock of one session, steps it at a
 # reading that the test chooses, and adds up the naps that the session asks for.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
@@ -57,9 +58,8 @@ my @leads_ms = (-1, 0, 1, 3, 7, 8, 9, 20, 9980);
 my (%last, $steps);
 
 # Runs a statement whose k-th reading of the clock is a step; returns the readings.
-sub run
+sub run ($kind, $sql, $lead_ms, $k, $step)
 {
-	my ($kind, $sql, $lead_ms, $k, $step) = @_;
 	my $what = "$sql, $lead_ms ms ahead, step of $step ms at reading $k";
 
 	# A full millisecond ahead of the clock, by a clock that was set back.
@@ -82,10 +82,8 @@ sub run
 }
 
 # Keys ascend over all statements of a kind, so that none comes twice.
-sub check_order
+sub check_order ($kind, $what, $outcome)
 {
-	my ($kind, $what, $outcome) = @_;
-
 	return if $outcome =~ /^(55000|22023)$/;
 	for my $key (split /\n/, $outcome)
 	{
@@ -96,7 +94,6 @@ sub check_order
 		$last{$kind} = $key;
 	}
 	fail("$what: returns nothing") if $outcome eq '';
-	return;
 }
 
 for my $limit ('10s', '1h')

@@ -4,6 +4,7 @@
 # For a library with eight entries: scripts/test.sh stops.  SQL can neither set a clock nor
 # restart a server.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
@@ -17,31 +18,24 @@ $node->safe_psql('postgres', 'CREATE DATABASE clean');
 $node->safe_psql('clean', 'CREATE EXTENSION seqid; CREATE TABLE t (id bigint PRIMARY KEY, c uuid UNIQUE)');
 $clock->restart($node, '+0s');
 
-sub create
+sub create ($name, $options = '')
 {
-	my ($name, $options) = @_;
-
-	$node->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE clean " . ($options // ''));
-	return;
+	$node->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE clean " . ($options));
 }
 
 sub drop
 {
 	$node->safe_psql('postgres', "DROP DATABASE $_") for @_;
-	return;
 }
 
 # Adds keys to tables, which must be above the keys in them.
-sub check_insert
+sub check_insert ($what, @databases)
 {
-	my ($what, @databases) = @_;
-
 	is(outcome($node, $_, <<'SQL'), 't|t', "$what: keys of $_") for @databases;
 WITH before AS MATERIALIZED (SELECT max(id) AS id, max(c::text) AS c FROM t),
 	new AS (INSERT INTO t SELECT snowflake_nextval(5), comb_uuid() FROM generate_series(1, 100), before RETURNING id, c)
 SELECT bool_and(new.id > coalesce(before.id, 0)), bool_and(new.c::text > coalesce(before.c, '')) FROM new, before
 SQL
-	return;
 }
 
 #
@@ -74,7 +68,7 @@ drop('evil');
 create('late', 'OID 60000');
 is(outcome($node, 'late', "SELECT comb_uuid_timestamp(comb_uuid()) < clock_timestamp() + interval '2 s'"),
 	't', 'a prepared entry: keys are at the clock');
-like(horizon($node, 'late'), qr/^20[2-8]/, 'a prepared entry: so is the horizon');
+like(settled_horizon($node, 'late'), qr/^20[2-8]/, 'a prepared entry: so is the horizon');
 check_insert('a prepared entry', 'late');
 
 # The files of a database that is moved are new; its sessions have ended.
@@ -103,14 +97,13 @@ sub touch
 
 	$touches++;
 	utime($touches, $touches, $file) == 1 or die "$file: $!";
-	return;
 }
 
 my $session = SeqidSession->new($node, 'touched');
 my $comb = $session->query($attach);
 $clock->set('-5s');
 touch();
-like(horizon($node, 'touched'), qr/^20/, "$what: a second session");
+like(settled_horizon($node, 'touched'), qr/^20/, "$what: a second session");
 my $next = $session->query($attach);
 cmp_ok($next, 'gt', $comb, "$what: the first one goes on");
 $session->close;
@@ -124,9 +117,8 @@ $clock->set('+0s');
 # before another session asks for the horizon.
 my $force = $node->pg_version < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
 
-sub check_workers
+sub check_workers ($how, $change)
 {
-	my ($how, $change) = @_;
 	my $leader = SeqidSession->new($node, 'touched');
 
 	$leader->query("LOAD 'seqid'; SET $force = on; SET parallel_leader_participation = off; BEGIN");
@@ -136,7 +128,6 @@ sub check_workers
 	is($leader->query("SELECT count(*), min(id) >= snowflake_first('$bound') FROM by_workers; DROP TABLE by_workers; COMMIT"),
 		'3|t', "$how: a transaction whose workers are gone holds the horizon");
 	$leader->close;
-	return;
 }
 
 check_workers($what, \&touch);
@@ -168,14 +159,12 @@ check_insert("$what, that of a dropped database", 'full_9');
 
 # Sessions search for the entry of a dropped database.  All wait for a lock there, at the
 # first entry, which is that of full_1.
-sub wait_for_lock
+sub wait_for_lock ($holder, @sessions)
 {
-	my ($holder, @sessions) = @_;
 	my $pids = join ', ', map { $_->{pid} } @sessions;
 
 	poll_until { $holder->query("SELECT bool_and(cardinality(pg_blocking_pids(pid)) > 0) FROM unnest(ARRAY[$pids]) pid") eq 't' }
 	  or die 'the sessions are not blocked';
-	return;
 }
 
 my $lock = 'BEGIN; LOCK TABLE pg_database IN ACCESS EXCLUSIVE MODE';

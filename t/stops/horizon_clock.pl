@@ -5,6 +5,7 @@
 # For a library with the places of test_stop.h: scripts/test.sh stops.  Only a clock that
 # is set back makes a key earlier than a horizon.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
@@ -16,22 +17,16 @@ my $node = new_server('main', clock => $clock, conf => "max_prepared_transaction
 my ($control, $writer, $reader) = map { SeqidSession->new($node) } 1 .. 3;
 
 # Sends a statement to a session, and returns when it stands at a stop.
-sub send_to_stop
+sub send_to_stop ($session, $stop, $sql)
 {
-	my ($session, $stop, $sql) = @_;
-
 	$control->query("SELECT pg_advisory_lock(20230101, $stop)");
 	$session->send($sql);
 	$session->waits_for($node, 'advisory') or die "no session comes to stop $stop";
-	return;
 }
 
-sub go
+sub go ($stop)
 {
-	my ($stop) = @_;
-
 	$control->query("SELECT pg_advisory_unlock(20230101, $stop)");
-	return;
 }
 
 my %draw = (
@@ -51,12 +46,12 @@ for my $kind (sort keys %draw)
 		$clock->set('+0s');
 		$writer->query('BEGIN');
 		send_to_stop($writer, $stop, "SELECT $draw{$kind}");
-		my $horizon = horizon($node);
+		my $horizon = settled_horizon($node);
 		$clock->set('-30m');
 		go($stop);
 		is_no_earlier($node, $writer->answer, $horizon, "$what: the key is not below the horizon");
 		is($writer->errors, '', "$what: no error");
-		is(horizon($node), $horizon, "$what: the horizon stands");
+		is(settled_horizon($node), $horizon, "$what: the horizon stands");
 		$writer->query('COMMIT');
 	}
 }
@@ -78,16 +73,16 @@ for my $stop (RAISED, SCANNED)
 $clock->set('+0s');
 $writer->query('BEGIN');
 send_to_stop($writer, LISTING, 'SELECT snowflake_nextval(5)');
-my $horizon = horizon($node);
+my $horizon = settled_horizon($node);
 go(LISTING);
 $writer->answer;
 $writer->query("PREPARE TRANSACTION 'regress_seqid_listing'");
-is(horizon($node), $horizon, 'prepared: the horizon stands');
+is(settled_horizon($node), $horizon, 'prepared: the horizon stands');
 $_->close for $control, $writer, $reader;
 $clock->crash($node);
-is_no_earlier($node, horizon($node), $horizon, 'prepared, crash: the horizon does not go back');
+is_no_earlier($node, settled_horizon($node), $horizon, 'prepared, crash: the horizon does not go back');
 $node->safe_psql('postgres', "ROLLBACK PREPARED 'regress_seqid_listing'");
-is(outcome($node, "SELECT '" . horizon($node) . "'::timestamptz > '$horizon'"), 't', 'rolled back: it goes on');
+is(outcome($node, "SELECT '" . settled_horizon($node) . "'::timestamptz > '$horizon'"), 't', 'rolled back: it goes on');
 
 $node->stop;
 done_testing();

@@ -4,6 +4,7 @@
 # The scripts are files of the server.  The test adds scripts of versions that do not exist,
 # to show that the comparison finds what an update has forgotten.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin, "$FindBin::RealBin/..";
 use SeqidTest;
@@ -13,9 +14,8 @@ my $node = new_server('main', conf => "seqid.shards = '5'", extension => 0);
 my $default = outcome($node, "SELECT default_version FROM pg_available_extensions WHERE name = 'seqid'");
 my $databases = 0;
 
-sub new_database
+sub new_database ($version)
 {
-	my ($version) = @_;
 	my $database = 'shop_' . ++$databases;
 
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
@@ -76,10 +76,8 @@ WITH extension AS (
 SELECT concat_ws(' | ', name, kind, regexp_replace(value, '\s+', ' ', 'g')) FROM line
 SQL
 
-sub catalog
+sub catalog ($database)
 {
-	my ($database) = @_;
-
 	return [ sort split /\n/, $node->safe_psql($database, $query) ];
 }
 
@@ -100,9 +98,8 @@ my $insert = 'INSERT INTO orders DEFAULT VALUES RETURNING id > (SELECT max(id) F
 	c > ALL (SELECT c FROM orders), short > (SELECT max(short) FROM orders)';
 
 # Updates a database, and returns what its catalogs have then.
-sub update_database
+sub update_database ($from, $to)
 {
-	my ($from, $to) = @_;
 	my $database = new_database($from);
 
 	$node->safe_psql($database, $use);
@@ -119,9 +116,8 @@ sub update_database
 }
 
 # Lines that are in one list only.
-sub differences
+sub differences ($one, $other)
 {
-	my ($one, $other) = @_;
 	my %count;
 
 	$count{$_}++ for @$one;

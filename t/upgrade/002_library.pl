@@ -4,6 +4,7 @@
 # server is restarted; one of the same version shares it.  $SEQID_NEXT_LIBRARY names a
 # library of another version, which scripts/test.sh builds.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin, "$FindBin::RealBin/..";
 use SeqidTest;
@@ -28,14 +29,11 @@ SQL
 my $insert = 'INSERT INTO orders DEFAULT VALUES RETURNING id > (SELECT max(id) FROM orders),
 	c > ALL (SELECT c FROM orders), short > (SELECT max(short) FROM orders)';
 
-sub goes_on
+sub goes_on ($session, $what)
 {
-	my ($session, $what) = @_;
-
 	is($session->outcome($insert), 't|t|t', "$what: keys go on above all others");
 	is( outcome($node, 'SELECT count(*) = count(DISTINCT id) AND count(*) = count(DISTINCT c) AND count(*) = count(DISTINCT short) FROM orders'),
 		't', "$what: no key came twice");
-	return;
 }
 
 sub new_session
@@ -43,10 +41,8 @@ sub new_session
 	return SeqidSession->new($node);
 }
 
-sub version
+sub version ($session)
 {
-	my ($session) = @_;
-
 	return $session->outcome('SELECT library FROM seqid.version()');
 }
 

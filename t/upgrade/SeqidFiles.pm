@@ -4,8 +4,7 @@
 
 package SeqidFiles;
 
-use strict;
-use warnings;
+use v5.36;
 
 use Exporter qw(import);
 use Fcntl qw(LOCK_EX);
@@ -16,10 +15,8 @@ our @EXPORT = qw(library scripts script put_file put_text);
 
 my %before;
 
-sub directory
+sub directory ($option)
 {
-	my ($option) = @_;
-
 	chomp(my $directory = `pg_config --$option`);
 	return $directory;
 }
@@ -47,10 +44,8 @@ sub scripts
 
 # Puts a copy of a file where the server looks for another.  As after an installation, a
 # process that has mapped the old file keeps it.
-sub put_file
+sub put_file ($from, $path)
 {
-	my ($from, $path) = @_;
-
 	if (!exists $before{$path})
 	{
 		$before{$path} = -e $path ? "$path.before" : undef;
@@ -59,18 +54,15 @@ sub put_file
 	copy($from, "$path.new") or die "$path.new: $!";
 	chmod 0755, "$path.new";
 	rename "$path.new", $path or die "$path: $!";
-	return;
 }
 
-sub put_text
+sub put_text ($text, $path)
 {
-	my ($text, $path) = @_;
 	my $file = File::Temp->new;
 
 	print $file $text;
 	$file->flush;
 	put_file($file->filename, $path);
-	return;
 }
 
 END
