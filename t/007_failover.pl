@@ -32,7 +32,8 @@ sub check_promoted ($standby, $what)
 }
 
 {
-	my $standby = standby_with_rows('six_seconds', SeqidClock->new('-6s'));
+	my $clock = SeqidClock->new('-6s');
+	my $standby = standby_with_rows('six_seconds', $clock);
 
 	for my $kind ('snowflake', 'snowflake53')
 	{
@@ -49,8 +50,17 @@ sub check_promoted ($standby, $what)
 	is(outcome($standby, 'SELECT clock_mark > (SELECT snowflake_timestamp(max(id)) FROM t) FROM seqid.stat_database'),
 		't', 'standby: the view shows the mark that was replayed');
 
+	# The file by which a database is known changes when the database is moved.  The mark
+	# does not cover COMBs of a standby, so that the entry must stay.
+	my $file = outcome($standby, "SELECT 'base/' || oid || '/PG_VERSION' FROM pg_database WHERE datname = 'postgres'");
+	my $comb = outcome($standby, 'SELECT comb_uuid()');
+	$clock->set('-9s');
+	utime(1, 1, $standby->data_dir . "/$file") == 1 or die "$file: $!";
+	cmp_ok(outcome($standby, 'SELECT comb_uuid()'), 'gt', $comb, 'standby: COMBs go on after a change of the file');
+	$clock->set('-6s');
+
 	my $session = SeqidSession->new($standby);
-	my $comb = $session->query('SELECT comb_uuid()');
+	$comb = $session->query('SELECT comb_uuid()');
 	$standby->promote;
 	cmp_ok($session->query('SELECT comb_uuid()'), 'gt', $comb, '6 s: a session that stays goes on in order');
 	$session->close;
