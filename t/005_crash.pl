@@ -90,7 +90,7 @@ cmp_ok($node->safe_psql('other', 'SELECT snowflake_nextval(7)'), '>', $there, 't
 cmp_ok(value('snowflake_nextval(7)'), '>', $here, 'two databases: so does the other');
 
 #
-# Who raises the mark.  Each case returns its id, and whether it was as it says.
+# Transactions that raise the mark.  Each returns its id, and whether it was as it says.
 #
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE t AS SELECT generate_series(1, 10000) AS n;

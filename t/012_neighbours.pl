@@ -1,6 +1,6 @@
-# Databases of a server do not disturb each other: a user who may only call functions
-# does not drive keys into the future, a mark that is far ahead stays a matter of its
-# database, and a copy of a database is not taken for the original.
+# Databases of a server do not disturb each other.  A role that can only call functions does
+# not drive keys into the future.  A mark that is far ahead concerns its database only.  A
+# copy of a database is not taken for the original.
 #
 # The effects show after restarts and crashes, and with clocks that SQL cannot set.
 
@@ -19,7 +19,7 @@ sub ahead ($database, $time)
 		"SELECT ceil(extract(epoch FROM at - clock_timestamp()) * 1000) FROM (SELECT $time AS at OFFSET 0) t");
 }
 
-# A server that was restarted is ahead by what is left of the mark's second.
+# A server that was restarted is ahead by the rest of the mark's second.
 sub check_at_the_clock ($what, @databases)
 {
 	for my $database (@databases)
@@ -39,7 +39,7 @@ my $set_a_day_ahead = "SELECT setval('seqid.clock_mark', last_value + 86400000) 
 
 #
 # COMBs that are reserved and thrown away, faster than the clock has ticks for them: two
-# sessions ask for many and fetch half of what is reserved.
+# sessions ask for many and fetch half of those that are reserved.
 #
 create_database('near');
 $node->safe_psql('postgres', 'CREATE ROLE regress_seqid_user LOGIN');

@@ -1,6 +1,6 @@
-# The owner of a database, who is no superuser, dumps it and restores it with a clock that
-# is behind: everything is restored, and no id of it comes again.  The privileges on the
-# mark that this takes do not lose the mark.
+# The owner of a database, not a superuser, dumps it and restores it with a clock that is
+# behind: everything is restored, and no id of it comes again.  The privileges on the mark
+# that this takes do not endanger the mark.
 #
 # Only pg_dump and pg_restore dump and restore; only a crash loses what is not in WAL.
 

@@ -138,7 +138,7 @@ for my $case (
 	check_place('another sequence');
 }
 
-# Lower than what the running server knows.
+# Lower than the running server knows.
 $clock->set('+0s');
 last_id();
 as_owner("SELECT setval('seqid.clock_mark', 0)");
@@ -239,7 +239,7 @@ new_shop('checksums', extra => ['--data-checksums']);
 check_damaged_file("checksums, $_", $_) for 'flipped bit', 'zeros', 'empty';
 
 #
-# Where it cannot be repaired, and who cannot.
+# A table in its place, a standby, and a role that cannot repair it.
 #
 $clock->set('+0s');
 is(shop('SET ROLE regress_seqid_user; SELECT seqid.repair_mark()'), '42501', 'another role is refused');

@@ -1,6 +1,6 @@
-# The settled horizon and standbys: one that has replayed its LSN has all rows below it, and
-# that LSN is replayed without more WAL; a promotion does not take the horizon back, and a
-# prepared transaction holds it after one.
+# The settled horizon and standbys.  A standby that has replayed its LSN has all rows below
+# it, and needs no more WAL to replay that LSN.  A promotion does not take the horizon back,
+# and a prepared transaction holds it after one.
 #
 # Only a real standby replays WAL, and is promoted.
 
@@ -76,8 +76,8 @@ DECLARE
 	before pg_lsn;
 	grown bigint;
 BEGIN
-	-- The header alone: without WAL of other processes, a page's image that a
-	-- hint bit caused, or the header of the next page of WAL.
+	-- The header alone: no WAL of other processes, no image of a page after a
+	-- hint bit, no header of the next page of WAL.
 	LOOP
 		before := pg_current_wal_insert_lsn();
 		PERFORM pg_logical_emit_message(true, 't', repeat('x', 400));

@@ -1,6 +1,6 @@
 # A slot outlives its process.  The next process of the slot has a transaction whose local
-# id has the same 16 bits, and is not listed with what was left there: the time of another
-# database, which is ahead of the clock.
+# id has the same 16 bits.  It is not listed with the time that was left in the slot, which
+# is of another database and ahead of the clock.
 #
 # SQL cannot choose a process's slot.
 

@@ -228,7 +228,7 @@ END
 {
 	local $?;
 
-	kill 'KILL', map { -$_ } @spawned;
+	kill 'KILL', @spawned, map { -$_ } @spawned;
 	close $_->{in} for @sharing;
 	waitpid $_, 0 for @spawned, map { $_->{pid} } @sharing;
 }

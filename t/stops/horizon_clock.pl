@@ -1,6 +1,6 @@
 # The clock is set back while a session stands between two accesses to the memory that
-# writers share with readers of the settled horizon: no key is below the horizon, and the
-# horizon does not go back, also after a crash.
+# writers share with readers of the settled horizon.  No key is below the horizon, which does
+# not go back, also after a crash.
 #
 # For a library with the places of test_stop.h: scripts/test.sh stops.  Only a clock that
 # is set back makes a key earlier than a horizon.
