@@ -3,57 +3,34 @@
 #
 # Timelines begin with promotions, which SQL alone cannot undo.
 
-use strict;
-use warnings;
+use v5.36;
+use FindBin;
+use lib $FindBin::RealBin;
+use SeqidTest;
 
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-sub server
+sub ask ($node, $lsn, $timeline)
 {
-	my ($name, $from) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name);
-
-	$node->init_from_backup($from, 'base', has_streaming => 1);
-	$node->start;
-	return $node;
-}
-
-sub ask
-{
-	my ($node, $lsn, $timeline) = @_;
-
-	return $node->safe_psql('postgres', "SELECT seqid.has_replayed('$lsn', $timeline)");
+	return outcome($node, "SELECT seqid.has_replayed('$lsn', $timeline)");
 }
 
 # (lsn, timeline)
-sub horizon
+sub point ($node)
 {
-	my ($node) = @_;
-	my (undef, @point) = split /\|/, $node->safe_psql('postgres', 'CALL seqid.horizon()');
-
-	return @point[ 0, 1 ];
+	return (split /\|/, outcome($node, 'CALL seqid.horizon()'))[ 1, 2 ];
 }
 
-sub wait_for_point
+sub wait_for_point ($node, @point)
 {
-	my ($node, @point) = @_;
-
 	ok($node->poll_query_until('postgres', "SELECT seqid.has_replayed('$point[0]', $point[1])"),
 		$node->name . ' gets there');
-	return;
 }
 
-my $lost = PostgreSQL::Test::Cluster->new('lost');
-$lost->init(allows_streaming => 1);
-$lost->start;
-$lost->safe_psql('postgres', 'CREATE EXTENSION seqid; CREATE TABLE t (id bigint)');
-$lost->backup('base');
-my $ahead = server('ahead', $lost);
-my $promoted = server('promoted', $lost);
+my $lost = new_server('lost', streaming => 1);
+$lost->safe_psql('postgres', 'CREATE TABLE t (id bigint)');
+my $ahead = new_standby($lost, 'ahead');
+my $promoted = new_standby($lost, 'promoted');
 
-my @common = horizon($lost);
+my @common = point($lost);
 is(ask($lost, @common), 't', 'a primary has its own point');
 is(ask($lost, 'FFFFFFFF/0', 1), 'f', 'and none that it has not written');
 is(ask($lost, '0/0', 2), 'f', 'nor one of a timeline to come');
@@ -62,7 +39,7 @@ wait_for_point($_, @common) for $ahead, $promoted;
 # One standby misses a megabyte, the other has it and then follows nothing.
 $promoted->stop;
 $lost->safe_psql('postgres', 'INSERT INTO t SELECT generate_series(1, 10000)');
-my @only_ahead = horizon($lost);
+my @only_ahead = point($lost);
 wait_for_point($ahead, @only_ahead);
 $ahead->safe_psql('postgres', q(ALTER SYSTEM SET primary_conninfo = ''));
 $lost->stop('immediate');
@@ -70,7 +47,7 @@ $promoted->append_conf('postgresql.conf', q(primary_conninfo = ''));
 $promoted->start;
 $promoted->promote;
 $promoted->safe_psql('postgres', 'INSERT INTO t VALUES (1)');
-my @new = horizon($promoted);
+my @new = point($promoted);
 is($new[1], 2, 'a promotion begins a timeline');
 is(ask($promoted, @new), 't', 'the promoted server has its own point');
 is(ask($promoted, @common), 't', 'and one of the common history');
@@ -89,11 +66,9 @@ my $beyond = $promoted->safe_psql('postgres', "SELECT '$switch'::pg_lsn + 1");
 is(ask($promoted, $beyond, 1), 'f', 'the old timeline has nothing beyond it');
 
 # A standby of the promoted server, and one of that.
-$promoted->backup('base');
-my $follower = server('follower', $promoted);
+my $follower = new_standby($promoted, 'follower');
 wait_for_point($follower, @new);
-$follower->backup('base');
-my $cascading = server('cascading', $follower);
+my $cascading = new_standby($follower, 'cascading');
 wait_for_point($cascading, @new);
 is(ask($_, @common), 't', $_->name . ' has the common history') for $follower, $cascading;
 is(ask($_, @only_ahead), 'f', $_->name . ' has nothing that was lost') for $follower, $cascading;
@@ -105,18 +80,13 @@ is(ask($cascading, @new), 't', 'but its own timeline');
 # A sibling: the other standby is promoted after it has heard of the first promotion.
 append_to_file($ahead->data_dir . '/pg_wal/00000002.history', $history);
 $ahead->promote;
-is((horizon($ahead))[1], 3, 'a second promotion begins another timeline');
+is((point($ahead))[1], 3, 'a second promotion begins another timeline');
 is(ask($ahead, @new), 'f', 'a sibling has not the new rows');
 is(ask($ahead, @only_ahead), 't', 'but those of its ancestor');
 
 is($ahead->safe_psql('postgres', "SELECT seqid.has_replayed(NULL, 1) IS NULL AND seqid.has_replayed('0/0', NULL) IS NULL"),
 	't', 'NULL gives NULL');
-for my $timeline (0, -1, 4294967296)
-{
-	my ($status, undef, $error) = $ahead->psql('postgres', "\\set VERBOSITY sqlstate\nSELECT seqid.has_replayed('0/0', $timeline)");
-
-	like($error, qr/22023/, "timeline $timeline is out of range");
-}
+is(ask($ahead, '0/0', $_), '22023', "timeline $_ is out of range") for 0, -1, 4294967296;
 is(ask($ahead, '0/0', 4294967295), 'f', 'the last timeline is not');
 
 done_testing();
