@@ -90,10 +90,9 @@ SELECT error_of($$SELECT snowflake53_make('2024-03-01', 0, 128)$$);
 SELECT error_of($$SELECT snowflake53_make('2022-12-31 23:59:59.999999', 0, 0)$$);
 SELECT error_of($$SELECT snowflake53_make('2092-09-06 15:47:35.552', 0, 0)$$);
 SELECT snowflake53_make('2092-09-06 15:47:35.551999', 0, 0) AS still_fits;
-SELECT f || '(' || t || ')' AS call,
-       left(error_of(format('SELECT %s(%L%s)', f, t, CASE f WHEN 'snowflake53_make' THEN ', 0, 0' END)), 5)
-  FROM unnest(ARRAY['snowflake53_first', 'snowflake53_last', 'snowflake53_make']) f,
-       unnest(ARRAY['infinity', '-infinity', '2022-12-31', '2093-01-01']) t;
+SELECT t, left(error_of(format('SELECT snowflake53_make(%L, 0, 0)', t)), 5),
+       snowflake53_first(t::timestamptz) AS first, snowflake53_last(t::timestamptz) AS last
+  FROM unnest(ARRAY['infinity', '-infinity', '2022-12-31', '2093-01-01']) t;
 
 -- NULL in, NULL out
 SELECT snowflake53_timestamp(NULL) IS NULL AS t, snowflake53_shard(NULL) IS NULL AS sh,

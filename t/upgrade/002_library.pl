@@ -154,7 +154,7 @@ check_distinct('after a restart');
 # The other way round, and who has the library, but has not drawn yet.
 $node->restart;
 $old = new_session();
-is($old->query('SELECT base62_encode(1)'), '1', 'a session loads the library');
+is($old->query('SELECT base62_encode_bigint(1)'), '1', 'a session loads the library');
 put_file($first, library());
 $new = new_session();
 is($new->query($insert), 't|t|t', 'another one, with another library, is the first to draw');
