@@ -37,6 +37,7 @@ OBJS = \
 	src/keys/snowflake_codec.o \
 	src/keys/tenant_key.o \
 	src/keys/textcodec.o \
+	src/keys/time_range.o \
 	src/intern/dictionary.o \
 	src/intern/dictionary_cache.o \
 	src/intern/dictionary_shape.o \
@@ -54,7 +55,7 @@ PGFILEDESC = "seqid - primary keys"
 
 REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_codec \
 	comb comb_codec sequential_uuid \
-	scatter intern tenant_key bitpack jump_hash textcodec shard_registry extremes privileges parallel \
+	scatter intern tenant_key bitpack jump_hash textcodec time_range shard_registry extremes privileges parallel \
 	horizon schema fragmentation partitioning migration
 REGRESS_OPTS = --temp-instance=./tmp_check
 

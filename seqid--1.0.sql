@@ -56,6 +56,60 @@ COMMENT ON SEQUENCE seqid.clock_mark IS
 'durable upper bound on the timestamps of keys issued in this database, in milliseconds since 1970; do not modify';
 SELECT pg_extension_config_dump('seqid.clock_mark', '');
 
+--
+-- Ranges of times.  The planner support function replaces a call of snowflake_in(id, range)
+-- by comparisons of the id with the first and the last id of the range.
+--
+
+CREATE FUNCTION seqid.time_range_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'seqid_time_range_support'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION seqid.time_range_support(internal) IS
+'planner support of snowflake_in, snowflake53_in and comb_uuid_in';
+
+CREATE FUNCTION seqid.snowflake_range_first(range tstzrange)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'seqid_snowflake_range_first'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION seqid.snowflake_range_first(tstzrange) IS
+'smallest snowflake id whose time is in the range';
+
+CREATE FUNCTION seqid.snowflake_range_last(range tstzrange)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'seqid_snowflake_range_last'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION seqid.snowflake_range_last(tstzrange) IS
+'largest snowflake id whose time is in the range';
+
+CREATE FUNCTION seqid.snowflake53_range_first(range tstzrange)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'seqid_snowflake53_range_first'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION seqid.snowflake53_range_first(tstzrange) IS
+'smallest snowflake53 id whose time is in the range';
+
+CREATE FUNCTION seqid.snowflake53_range_last(range tstzrange)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'seqid_snowflake53_range_last'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION seqid.snowflake53_range_last(tstzrange) IS
+'largest snowflake53 id whose time is in the range';
+
+CREATE FUNCTION seqid.comb_uuid_range_first(range tstzrange)
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'seqid_comb_uuid_range_first'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION seqid.comb_uuid_range_first(tstzrange) IS
+'smallest COMB whose time is in the range';
+
+CREATE FUNCTION seqid.comb_uuid_range_last(range tstzrange)
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'seqid_comb_uuid_range_last'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION seqid.comb_uuid_range_last(tstzrange) IS
+'largest COMB whose time is in the range';
+
 SET LOCAL search_path = @extschema@, pg_temp;
 
 --
@@ -156,14 +210,22 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_first'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_first(timestamptz) IS
-'smallest snowflake id of a millisecond';
+'smallest snowflake id of a millisecond, over all shards; a time out of range gives the smallest or the largest of all ids';
 
 CREATE FUNCTION snowflake_last(created_at timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_last'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_last(timestamptz) IS
-'largest snowflake id of a millisecond';
+'largest snowflake id of a millisecond, over all shards; a time out of range gives the smallest or the largest of all ids';
+
+CREATE FUNCTION snowflake_in(id bigint, range tstzrange)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'snowflake_in'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+SUPPORT seqid.time_range_support;
+COMMENT ON FUNCTION snowflake_in(bigint, tstzrange) IS
+'whether the time of a snowflake id is in a range; can use an index on the id';
 
 --
 -- Snowflake53 ids, which are less than 2^53, so that JavaScript numbers represent them
@@ -263,14 +325,22 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_first'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_first(timestamptz) IS
-'smallest snowflake53 id of a millisecond';
+'smallest snowflake53 id of a millisecond, over all shards; a time out of range gives the smallest or the largest of all ids';
 
 CREATE FUNCTION snowflake53_last(created_at timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_last'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_last(timestamptz) IS
-'largest snowflake53 id of a millisecond';
+'largest snowflake53 id of a millisecond, over all shards; a time out of range gives the smallest or the largest of all ids';
+
+CREATE FUNCTION snowflake53_in(id bigint, range tstzrange)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'snowflake53_in'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+SUPPORT seqid.time_range_support;
+COMMENT ON FUNCTION snowflake53_in(bigint, tstzrange) IS
+'whether the time of a snowflake53 id is in a range; can use an index on the id';
 
 --
 -- COMBs: UUIDs of version 7 (RFC 9562) that ascend over all sessions of a database.  See
@@ -319,14 +389,22 @@ RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_first'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_first(timestamptz) IS
-'smallest COMB of a microsecond';
+'smallest COMB of a microsecond; a time out of range gives the smallest or the largest of all COMBs';
 
 CREATE FUNCTION comb_uuid_last(created_at timestamptz)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_last'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_last(timestamptz) IS
-'largest COMB of a microsecond';
+'largest COMB of a microsecond; a time out of range gives the smallest or the largest of all COMBs';
+
+CREATE FUNCTION comb_uuid_in(id uuid, range tstzrange)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'comb_uuid_in'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+SUPPORT seqid.time_range_support;
+COMMENT ON FUNCTION comb_uuid_in(uuid, tstzrange) IS
+'whether the time of a COMB is in a range; can use an index on the id';
 
 CREATE FUNCTION comb_uuid_is_valid(id uuid)
 RETURNS boolean
@@ -567,36 +645,86 @@ COMMENT ON FUNCTION jump_hash_uuid(uuid, int) IS
 'bucket (0 to buckets - 1) of a key of type uuid, by its bytes, by consistent hashing (Lamping and Veach)';
 
 --
--- Text forms
+-- Text forms.  The type is part of the name, because an overloaded function would make
+-- parameters without a type ambiguous.
 --
 
-CREATE FUNCTION base62_encode(id bigint)
+CREATE FUNCTION base62_encode_bigint(id bigint)
 RETURNS text
-AS 'MODULE_PATHNAME', 'base62_encode'
+AS 'MODULE_PATHNAME', 'base62_encode_bigint'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION base62_encode(bigint) IS
-'bigint as text of 1 to 11 digits 0-9A-Za-z';
+COMMENT ON FUNCTION base62_encode_bigint(bigint) IS
+'digits 0-9A-Za-z of a bigint, at most 11';
 
-CREATE FUNCTION base62_decode(encoded text)
+CREATE FUNCTION base62_decode_bigint(encoded text)
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'base62_decode'
+AS 'MODULE_PATHNAME', 'base62_decode_bigint'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION base62_decode(text) IS
-'bigint of a text that base62_encode() returned; an error for any other text';
+COMMENT ON FUNCTION base62_decode_bigint(text) IS
+'bigint of its digits 0-9A-Za-z';
 
-CREATE FUNCTION crockford32_encode(id uuid)
+CREATE FUNCTION base62_encode_uuid(id uuid)
 RETURNS text
-AS 'MODULE_PATHNAME', 'crockford32_encode'
+AS 'MODULE_PATHNAME', 'base62_encode_uuid'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION crockford32_encode(uuid) IS
-'UUID as text of 26 characters in Crockford''s base 32, the form of a ULID';
+COMMENT ON FUNCTION base62_encode_uuid(uuid) IS
+'digits 0-9A-Za-z of a UUID, at most 22';
 
-CREATE FUNCTION crockford32_decode(encoded text)
+CREATE FUNCTION base62_decode_uuid(encoded text)
 RETURNS uuid
-AS 'MODULE_PATHNAME', 'crockford32_decode'
+AS 'MODULE_PATHNAME', 'base62_decode_uuid'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION crockford32_decode(text) IS
-'UUID of a text in Crockford''s base 32; an error for any other text';
+COMMENT ON FUNCTION base62_decode_uuid(text) IS
+'UUID of its digits 0-9A-Za-z';
+
+CREATE FUNCTION crockford32_encode_bigint(id bigint)
+RETURNS text
+AS 'MODULE_PATHNAME', 'crockford32_encode_bigint'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION crockford32_encode_bigint(bigint) IS
+'13 characters of a bigint in Crockford''s base 32, as TSIDs are written';
+
+CREATE FUNCTION crockford32_decode_bigint(encoded text)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'crockford32_decode_bigint'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION crockford32_decode_bigint(text) IS
+'bigint of its 13 characters in Crockford''s base 32';
+
+CREATE FUNCTION crockford32_encode_uuid(id uuid)
+RETURNS text
+AS 'MODULE_PATHNAME', 'crockford32_encode_uuid'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION crockford32_encode_uuid(uuid) IS
+'26 characters of a UUID in Crockford''s base 32, as ULIDs are written';
+
+CREATE FUNCTION crockford32_decode_uuid(encoded text)
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'crockford32_decode_uuid'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION crockford32_decode_uuid(text) IS
+'UUID of its 26 characters in Crockford''s base 32';
+
+CREATE FUNCTION typeid_encode(prefix text, id uuid)
+RETURNS text
+AS 'MODULE_PATHNAME', 'typeid_encode'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION typeid_encode(text, uuid) IS
+'TypeID of a prefix and a UUID (specification 0.3)';
+
+CREATE FUNCTION typeid_decode(typeid text)
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'typeid_decode'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION typeid_decode(text) IS
+'UUID of a TypeID';
+
+CREATE FUNCTION typeid_prefix(typeid text)
+RETURNS text
+AS 'MODULE_PATHNAME', 'typeid_prefix'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION typeid_prefix(text) IS
+'prefix of a TypeID';
 
 SET LOCAL search_path = pg_catalog, pg_temp;
 

@@ -171,7 +171,7 @@ asan_finds_defects()
 	build_sanitized
 	start_server sanitized
 	sql -c "CREATE EXTENSION seqid"
-	for call in "base62_encode(-1)" "tenant_key_pack(9223372036854775807, 1)"; do
+	for call in "base62_encode_bigint(-1)" "tenant_key_pack(9223372036854775807, 1)"; do
 		await_server
 		sql -c "SELECT $call" >/dev/null 2>&1 || true
 	done
@@ -228,7 +228,7 @@ memcheck_finds_defects()
 	sql >/dev/null <<-SQL
 		CREATE EXTENSION seqid;
 		SELECT jump_hash(1, 100);
-		SELECT crockford32_encode('00000000-0000-0000-0000-000000000000') = repeat('0', 26);
+		SELECT crockford32_encode_uuid('00000000-0000-0000-0000-000000000000') = repeat('0', 26);
 		SELECT intern_create('words');
 		SELECT intern_ids('words', ARRAY(SELECT n::text FROM generate_series(1, 2000) n));
 	SQL

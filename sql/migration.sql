@@ -57,14 +57,14 @@ SELECT count(*) FILTER (WHERE id >= comb_uuid_first('2026-01-01 00:00+00')) > 99
 
 -- ULIDs: one in 64 looks like a COMB; order and time are their first 48 bits'
 SELECT count(*) FILTER (WHERE comb_uuid_is_valid(id)) BETWEEN 220 AND 400 AS one_in_64,
-       bool_and(crockford32_decode(crockford32_encode(id)) = id) AS round_trip,
+       bool_and(crockford32_decode_uuid(crockford32_encode_uuid(id)) = id) AS round_trip,
        bool_and(id >= (left(comb_uuid_first('2016-07-30 23:54:10.259+00')::text, 13) || '-0000-0000-000000000000')::uuid) AS above_bound
   FROM (SELECT ('01563e3a-b5d3-' || substr(m, 1, 4) || '-' || substr(m, 5, 4) || '-' || substr(m, 9, 12))::uuid AS id
           FROM (SELECT md5(i::text) AS m FROM generate_series(1, 20000) i OFFSET 0) md5s OFFSET 0) v;
-SELECT crockford32_decode('01ARZ3NDEKTSV4RRFFQ69G5FAV') AS ulid, comb_uuid_is_valid(crockford32_decode('01ARZ3NDEKTSV4RRFFQ69G5FAV')) AS comb,
-       timestamptz 'epoch' + ('x' || translate(left(crockford32_decode('01ARZ3NDEKTSV4RRFFQ69G5FAV')::text, 13), '-', ''))::bit(48)::bigint * interval '1 ms' AS made;
+SELECT crockford32_decode_uuid('01ARZ3NDEKTSV4RRFFQ69G5FAV') AS ulid, comb_uuid_is_valid(crockford32_decode_uuid('01ARZ3NDEKTSV4RRFFQ69G5FAV')) AS comb,
+       timestamptz 'epoch' + ('x' || translate(left(crockford32_decode_uuid('01ARZ3NDEKTSV4RRFFQ69G5FAV')::text, 13), '-', ''))::bit(48)::bigint * interval '1 ms' AS made;
 -- as text, in their order: COMBs after ULIDs of before
-SELECT '01ARZ3NDEKTSV4RRFFQ69G5FAV' COLLATE "C" < crockford32_encode(comb_uuid()) AS ulid_first;
+SELECT '01ARZ3NDEKTSV4RRFFQ69G5FAV' COLLATE "C" < crockford32_encode_uuid(comb_uuid()) AS ulid_first;
 
 -- pgEdge's snowflake: the time is seqid's
 SELECT snowflake_timestamp(136169504773242881), bits_unpack('{41,12,10}', 136169504773242881) AS time_counter_node;

@@ -60,9 +60,9 @@ LANGUAGE sql AS $$
 		WHEN 'comb_mssql' THEN
 			comb_uuid_to_mssql(v.a::uuid) = v.b::uuid AND comb_uuid_from_mssql(v.b::uuid) = v.a::uuid
 		WHEN 'base62' THEN
-			base62_encode(v.a::bigint) = v.b AND base62_decode(v.b) = v.a::bigint
+			base62_encode_bigint(v.a::bigint) = v.b AND base62_decode_bigint(v.b) = v.a::bigint
 		WHEN 'crockford32' THEN
-			crockford32_encode(v.a::uuid) = v.b AND crockford32_decode(v.b) = v.a::uuid
+			crockford32_encode_uuid(v.a::uuid) = v.b AND crockford32_decode_uuid(v.b) = v.a::uuid
 		WHEN 'tenant_key' THEN
 			tenant_key_pack(v.a::bigint, v.b::bigint) = v.c::bigint
 			AND tenant_key_tenant(v.c::bigint) = v.a::bigint AND tenant_key_entity(v.c::bigint) = v.b::bigint

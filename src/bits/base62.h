@@ -1,6 +1,6 @@
 /*
  * base62.h
- *	  Writes and reads a 64-bit number in the digits 0-9A-Za-z.
+ *	  A number in the digits 0-9A-Za-z.
  */
 #ifndef SEQID_BASE62_H
 #define SEQID_BASE62_H
@@ -8,32 +8,36 @@
 #include "postgres.h"
 
 #include "bits/text_decoding.h"
-#include "common/int.h"
 
-#define BASE62_MAX_DIGITS	11	/* 2^64 - 1 has 11 digits */
+#define BASE62_MAX_DIGITS	22	/* of 2^128 - 1 */
 
 static const char base62_digits[] =
 "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /*
- * Writes the digits, without padding, to the end of the buffer, and returns their
- * number.
+ * Writes the digits without padding at the end of the buffer, and returns their number.
  */
 static inline int
-base62_write(uint64 id, char digits[BASE62_MAX_DIGITS])
+base62_write(uint128 number, char digits[BASE62_MAX_DIGITS])
 {
 	int			first = BASE62_MAX_DIGITS;
+	uint64		low;
 
+	/* A division of 128 bits costs several of 64. */
+	for (; number > PG_UINT64_MAX; number /= 62)
+		digits[--first] = base62_digits[number % 62];
+
+	low = (uint64) number;
 	do
 	{
-		digits[--first] = base62_digits[id % 62];
-		id /= 62;
-	} while (id > 0);
+		digits[--first] = base62_digits[low % 62];
+		low /= 62;
+	} while (low > 0);
 
 	return BASE62_MAX_DIGITS - first;
 }
 
-/* Returns the value of a digit, or -1 for any other character. */
+/* The value of a digit, or -1 for any other character. */
 static inline int
 base62_digit(char c)
 {
@@ -46,31 +50,27 @@ base62_digit(char c)
 	return -1;
 }
 
-/* Stores the number in *id, which is only valid if the result is TEXT_DECODED. */
+/*
+ * Reads a number of at most max.  A wrong character makes the text invalid, even if the
+ * digits before it overflow.
+ */
 static inline TextDecoding
-base62_read(const char *text, size_t length, uint64 *id)
+base62_read(const char *text, size_t length, uint128 max, uint128 * number)
 {
-	bool		overflow = false;
+	TextDecoding result = length == 0 ? TEXT_INVALID : TEXT_DECODED;
 
-	*id = 0;
-	if (length == 0)
-		return TEXT_INVALID;
-
-	/*
-	 * The loop goes on after an overflow, because an invalid character later
-	 * in the text must be reported as such.
-	 */
+	*number = 0;
 	for (size_t i = 0; i < length; i++)
 	{
 		int			digit = base62_digit(text[i]);
 
 		if (digit < 0)
 			return TEXT_INVALID;
-		if (pg_mul_u64_overflow(*id, 62, id) ||
-			pg_add_u64_overflow(*id, (uint64) digit, id))
-			overflow = true;
+		if (*number > max / 62 || *number * 62 > max - digit)
+			result = TEXT_OVERFLOWS;
+		*number = *number * 62 + digit;
 	}
-	return overflow ? TEXT_OVERFLOWS : TEXT_DECODED;
+	return result;
 }
 
 #endif							/* SEQID_BASE62_H */

@@ -1,6 +1,10 @@
 /*
  * crockford32.h
- *	  Writes and reads a UUID in 26 characters of Crockford's base 32.
+ *	  A number in a fixed count of digits of Crockford's base 32.
+ *
+ * 13 digits hold 64 bits, as TSIDs are written; 26 digits hold 128 bits, as ULIDs and the
+ * suffixes of TypeIDs are written.  The first digit has room for more bits than that, so
+ * its range is limited.
  */
 #ifndef SEQID_CROCKFORD32_H
 #define SEQID_CROCKFORD32_H
@@ -8,26 +12,26 @@
 #include "postgres.h"
 
 #include "bits/text_decoding.h"
-#include "bits/uuid_bits.h"
 
-#define CROCKFORD32_DIGITS	26
+#define CROCKFORD32_DIGITS_64	13
+#define CROCKFORD32_DIGITS_128	26
 
-static const char crockford32_digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+static const char crockford32_upper[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+static const char crockford32_lower[] = "0123456789abcdefghjkmnpqrstvwxyz";
 
 static inline void
-crockford32_write(UuidHalves halves, char digits[CROCKFORD32_DIGITS])
+crockford32_write(uint128 number, const char *alphabet, char *digits, int count)
 {
-	for (int i = CROCKFORD32_DIGITS - 1; i >= 0; i--)
+	for (int i = count - 1; i >= 0; i--)
 	{
-		digits[i] = crockford32_digits[halves.low & 31];
-		halves.low = halves.low >> 5 | halves.high << 59;
-		halves.high >>= 5;
+		digits[i] = alphabet[number & 31];
+		number >>= 5;
 	}
 }
 
 /*
- * Returns the value of a digit, or -1 for any other character.  As Crockford specifies,
- * lower case is accepted, I and L are read as 1, and O is read as 0.
+ * The value of a digit in either case, with I and L for 1 and O for 0, as Crockford
+ * describes; -1 for any other character.
  */
 static inline int
 crockford32_digit(char c)
@@ -40,21 +44,18 @@ crockford32_digit(char c)
 		return 1;
 	if (c == 'O')
 		return 0;
-	found = c == '\0' ? NULL : strchr(crockford32_digits, c);
-	return found ? (int) (found - crockford32_digits) : -1;
+	found = c == '\0' ? NULL : strchr(crockford32_upper, c);
+	return found ? (int) (found - crockford32_upper) : -1;
 }
 
-/*
- * Stores the UUID in *halves, which is only valid if the result is TEXT_DECODED.  Hyphens
- * are ignored.
- */
+/* Reads a number of at most max from count digits, with hyphens anywhere. */
 static inline TextDecoding
-crockford32_read(const char *text, size_t length, UuidHalves *halves)
+crockford32_read(const char *text, size_t length, int count, uint128 max, uint128 * number)
 {
 	int			digits = 0;
 	bool		overflow = false;
 
-	halves->high = halves->low = 0;
+	*number = 0;
 	for (size_t i = 0; i < length; i++)
 	{
 		int			digit;
@@ -62,14 +63,12 @@ crockford32_read(const char *text, size_t length, UuidHalves *halves)
 		if (text[i] == '-')
 			continue;
 		digit = crockford32_digit(text[i]);
-		if (digit < 0 || ++digits > CROCKFORD32_DIGITS)
+		if (digit < 0 || ++digits > count)
 			return TEXT_INVALID;
-		if (digits == 1)
-			overflow = digit > 7;
-		halves->high = halves->high << 5 | halves->low >> 59;
-		halves->low = halves->low << 5 | (uint64) digit;
+		overflow = overflow || *number > max >> 5;
+		*number = *number << 5 | (uint128) digit;
 	}
-	if (digits != CROCKFORD32_DIGITS)
+	if (digits != count)
 		return TEXT_INVALID;
 	return overflow ? TEXT_OVERFLOWS : TEXT_DECODED;
 }

@@ -40,6 +40,22 @@ uuid_store(pg_uuid_t *uuid, UuidHalves halves)
 	return uuid;
 }
 
+/* The UUID as one number. */
+static inline uint128
+uuid_number(UuidHalves halves)
+{
+	return (uint128) halves.high << 64 | halves.low;
+}
+
+static inline UuidHalves
+uuid_halves_of_number(uint128 number)
+{
+	return (UuidHalves)
+	{
+		(uint64) (number >> 64), (uint64) number
+	};
+}
+
 static inline int
 uuid_version(UuidHalves halves)
 {

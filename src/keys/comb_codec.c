@@ -62,39 +62,51 @@ comb_uuid_timestamp_text(PG_FUNCTION_ARGS)
 }
 
 /*
+ * The smallest or the largest COMB of a microsecond.  A time before 1970 gives the smallest
+ * of all COMBs, a time after the last one the largest.
+ */
+static UuidHalves
+bound_comb(TimestampTz time, bool largest)
+{
+	int64		us;
+
+	if (time < UNIX_EPOCH_PG_US)
+		return comb_compose(0, 0);
+	if (time > pg_time_of_unix_us(COMB_MAX_UNIX_MS * COMB_US_PER_MS + 999))
+		return comb_compose(COMB_MAX_TICK, COMB_RANDOM_MASK);
+
+	us = time - UNIX_EPOCH_PG_US;
+
+	/*
+	 * The last tick is the one before that in which the next microsecond
+	 * begins.
+	 */
+	return largest ? comb_compose(comb_tick_of_us(us + 1) - 1, COMB_RANDOM_MASK) :
+		comb_compose(comb_tick_of_us(us), 0);
+}
+
+/*
  * comb_uuid_first(created_at timestamptz) returns uuid
- *	  Returns the smallest COMB of the time's microsecond.
- *	  Errors: 22003 if the time is not between 1970-01-01 and 10889-08-02.
+ *	  The smallest COMB of that microsecond.  A time out of range gives the smallest or the
+ *	  largest of all COMBs.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_first);
 Datum
 comb_uuid_first(PG_FUNCTION_ARGS)
 {
-	int64		tick = seqid_checked_comb_tick(PG_GETARG_TIMESTAMPTZ(0));
-
-	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), comb_compose(tick, 0)));
+	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), bound_comb(PG_GETARG_TIMESTAMPTZ(0), false)));
 }
 
 /*
  * comb_uuid_last(created_at timestamptz) returns uuid
- *	  Returns the largest COMB of the time's microsecond.
- *	  Errors: 22003 if the time is not between 1970-01-01 and 10889-08-02.
+ *	  The largest COMB of that microsecond.  A time out of range gives the smallest or the
+ *	  largest of all COMBs.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_last);
 Datum
 comb_uuid_last(PG_FUNCTION_ARGS)
 {
-	TimestampTz time = PG_GETARG_TIMESTAMPTZ(0);
-	int64		tick;
-
-	(void) seqid_checked_comb_tick(time);
-
-	/*
-	 * The last tick of a microsecond precedes the first of the next.  This
-	 * cannot overflow: for the last microsecond of all, it is COMB_MAX_TICK.
-	 */
-	tick = comb_tick_of_us(time - UNIX_EPOCH_PG_US + 1) - 1;
-	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), comb_compose(tick, COMB_RANDOM_MASK)));
+	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), bound_comb(PG_GETARG_TIMESTAMPTZ(0), true)));
 }
 
 /*

@@ -152,16 +152,30 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake_make, make_id, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_make, make_id, snowflake_53);
 
 /*
+ * The id of a time with a shard and a sequence.  A time before the layout begins gives the
+ * smallest of all ids, a time after its end the largest.
+ */
+static pg_attribute_always_inline int64
+bound_id(const SnowflakeLayout *layout, TimestampTz time, int64 shard, int64 sequence)
+{
+	TimestampTz first = pg_time_of_unix_ms(layout->epoch_unix_ms);
+
+	if (time < first)
+		return 0;
+	if (time >= pg_time_of_unix_ms(snowflake_last_ms(layout) + 1))
+		return snowflake_max_id(layout);
+	return snowflake_id(layout, layout->epoch_unix_ms + (time - first) / 1000, shard, sequence);
+}
+
+/*
  * snowflake_first(created_at timestamptz) returns bigint
- *	  Returns the smallest id of the time's millisecond.
- *	  Errors: 22003 if the time is not between 2023-01-01 and 2092-09-06.
+ *	  The smallest id of that millisecond.  A time out of range gives the smallest or the
+ *	  largest of all ids.
  */
 static pg_attribute_always_inline Datum
 first_id(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 {
-	int64		ms = checked_ms(layout, PG_GETARG_TIMESTAMPTZ(0));
-
-	PG_RETURN_INT64(snowflake_id(layout, ms, 0, 0));
+	PG_RETURN_INT64(bound_id(layout, PG_GETARG_TIMESTAMPTZ(0), 0, 0));
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_first, first_id, snowflake_64);
@@ -169,16 +183,14 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_first, first_id, snowflake_53);
 
 /*
  * snowflake_last(created_at timestamptz) returns bigint
- *	  Returns the largest id of the time's millisecond.
- *	  Errors: 22003 if the time is not between 2023-01-01 and 2092-09-06.
+ *	  The largest id of that millisecond.  A time out of range gives the smallest or the
+ *	  largest of all ids.
  */
 static pg_attribute_always_inline Datum
 last_id(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 {
-	int64		ms = checked_ms(layout, PG_GETARG_TIMESTAMPTZ(0));
-
-	PG_RETURN_INT64(snowflake_id(layout, ms, snowflake_max_shard(layout),
-								 snowflake_max_sequence(layout)));
+	PG_RETURN_INT64(bound_id(layout, PG_GETARG_TIMESTAMPTZ(0),
+							 snowflake_max_shard(layout), snowflake_max_sequence(layout)));
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_last, last_id, snowflake_64);

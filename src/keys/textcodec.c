@@ -1,104 +1,252 @@
 /*
  * textcodec.c
- *	  Encodes ids as text: a bigint in base 62, a UUID in Crockford's base 32.
+ *	  Ids as text: base 62, Crockford's base 32, and TypeIDs.
  *
- * These forms contain only letters and digits.  They can be part of a URL, and JavaScript
- * does not round them as it rounds numbers of more than 53 bits.
+ * Programs whose numbers have 53 bits, such as JavaScript's, can carry these texts, and
+ * URLs can contain them.  All functions are immutable.
+ *
+ * In base 62 and base 32, a negative bigint is the 64-bit number that has the same bits.
  */
 #include "postgres.h"
 
 #include "bits/base62.h"
 #include "bits/crockford32.h"
+#include "bits/typeid.h"
+#include "bits/uuid_bits.h"
 #include "fmgr.h"
-#include "pg/compat.h"
 #include "pg/text_input.h"
 #include "utils/builtins.h"
 
 /*
- * Largest size of a text to be decoded.  It allows for leading zeros in base 62 and for
- * hyphens in Crockford's base 32, and error messages can quote the whole text.
+ * The longest text that is read.  It has room for leading zeros in base 62 and for hyphens
+ * in base 32, and an error message can quote all of it.
  */
 #define ENCODED_MAX_BYTES QUOTED_MAX_BYTES
 
-/* Raises an error unless the decoding succeeded. */
-static void
-check_decoding(TextDecoding decoding, const char *format, text *input)
+#define MAX_UUID	(~(uint128) 0)
+
+typedef TextDecoding (*Reader) (const char *text, size_t length, uint128 max, uint128 * number);
+
+static TextDecoding
+read_crockford32(const char *text, size_t length, uint128 max, uint128 * number)
 {
-	if (decoding == TEXT_INVALID)
+	return crockford32_read(text, length,
+							max == MAX_UUID ? CROCKFORD32_DIGITS_128 : CROCKFORD32_DIGITS_64,
+							max, number);
+}
+
+/*
+ * The number that an argument encodes.  22P02 for other characters or another length,
+ * 22003 for a number above max.
+ */
+static uint128
+decode(Datum argument, Reader read, const char *format, uint128 max)
+{
+	text	   *input = seqid_short_text(argument, ENCODED_MAX_BYTES, format);
+	uint128		number;
+	TextDecoding result;
+
+	result = read(VARDATA_ANY(input), VARSIZE_ANY_EXHDR(input), max, &number);
+	if (result == TEXT_INVALID)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("invalid input for %s: \"%s\"", format, text_to_cstring(input))));
-	if (decoding == TEXT_OVERFLOWS)
+	if (result == TEXT_OVERFLOWS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("value of %s \"%s\" is out of range", format, text_to_cstring(input))));
+	return number;
 }
 
-/*
- * base62_encode(id bigint) returns text
- *	  Returns the id in 1 to 11 digits 0-9A-Za-z, without padding.  A negative id is
- *	  encoded as the unsigned 64-bit number with the same bits.
- */
-PG_FUNCTION_INFO_V1(base62_encode);
-Datum
-base62_encode(PG_FUNCTION_ARGS)
+static text *
+encode_base62(uint128 number)
 {
 	char		digits[BASE62_MAX_DIGITS];
-	int			count = base62_write((uint64) PG_GETARG_INT64(0), digits);
+	int			count = base62_write(number, digits);
 
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(digits + BASE62_MAX_DIGITS - count, count));
+	return cstring_to_text_with_len(digits + BASE62_MAX_DIGITS - count, count);
+}
+
+static text *
+encode_crockford32(uint128 number, int count)
+{
+	char		digits[CROCKFORD32_DIGITS_128];
+
+	crockford32_write(number, crockford32_upper, digits, count);
+	return cstring_to_text_with_len(digits, count);
+}
+
+static uint128
+uuid_argument(FunctionCallInfo fcinfo, int n)
+{
+	return uuid_number(uuid_halves(PG_GETARG_UUID_P(n)));
+}
+
+static Datum
+uuid_result(uint128 number)
+{
+	return UUIDPGetDatum(uuid_store(palloc(UUID_LEN), uuid_halves_of_number(number)));
 }
 
 /*
- * base62_decode(encoded text) returns bigint
- *	  Returns the id of a text.  Leading zeros are accepted.
- *	  Errors: 22P02 if the text is empty, has other characters than 0-9A-Za-z, or has
- *	  more than 64 bytes; 22003 if the number has more than 64 bits.
+ * base62_encode_bigint(id bigint) returns text
+ *	  The digits 0-9A-Za-z of the id, at most 11, without leading zeros.
  */
-PG_FUNCTION_INFO_V1(base62_decode);
+PG_FUNCTION_INFO_V1(base62_encode_bigint);
 Datum
-base62_decode(PG_FUNCTION_ARGS)
+base62_encode_bigint(PG_FUNCTION_ARGS)
 {
-	text	   *input = seqid_short_text(PG_GETARG_DATUM(0), ENCODED_MAX_BYTES, "base 62");
-	uint64		id;
-
-	check_decoding(base62_read(VARDATA_ANY(input), VARSIZE_ANY_EXHDR(input), &id),
-				   "base 62", input);
-	PG_RETURN_INT64((int64) id);
+	PG_RETURN_TEXT_P(encode_base62((uint64) PG_GETARG_INT64(0)));
 }
 
 /*
- * crockford32_encode(id uuid) returns text
- *	  Returns the UUID in 26 characters of Crockford's base 32, the form of a ULID.
- *	  The texts sort like the UUIDs.
+ * base62_decode_bigint(encoded text) returns bigint
+ *	  The inverse of base62_encode_bigint; leading zeros are allowed.  22P02 for no
+ *	  digits, other characters or more than 64 bytes, 22003 for more than 64 bits.
  */
-PG_FUNCTION_INFO_V1(crockford32_encode);
+PG_FUNCTION_INFO_V1(base62_decode_bigint);
 Datum
-crockford32_encode(PG_FUNCTION_ARGS)
+base62_decode_bigint(PG_FUNCTION_ARGS)
 {
-	char		digits[CROCKFORD32_DIGITS];
-
-	crockford32_write(uuid_halves(PG_GETARG_UUID_P(0)), digits);
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(digits, CROCKFORD32_DIGITS));
+	PG_RETURN_INT64((int64) decode(PG_GETARG_DATUM(0), base62_read, "base 62", PG_UINT64_MAX));
 }
 
 /*
- * crockford32_decode(encoded text) returns uuid
- *	  Returns the UUID of a text that has 26 characters and any number of hyphens.  Both
- *	  cases are accepted, I and L are read as 1, and O is read as 0.
- *	  Errors: 22P02 if the text is not of this form or has more than 64 bytes; 22003 if
- *	  the first character is greater than 7, because the UUID would have more than
- *	  128 bits.
+ * base62_encode_uuid(id uuid) returns text
+ *	  The digits 0-9A-Za-z of the UUID, at most 22, without leading zeros.
  */
-PG_FUNCTION_INFO_V1(crockford32_decode);
+PG_FUNCTION_INFO_V1(base62_encode_uuid);
 Datum
-crockford32_decode(PG_FUNCTION_ARGS)
+base62_encode_uuid(PG_FUNCTION_ARGS)
 {
-	text	   *input = seqid_short_text(PG_GETARG_DATUM(0), ENCODED_MAX_BYTES,
-										 "Crockford's base 32");
-	UuidHalves	halves;
+	PG_RETURN_TEXT_P(encode_base62(uuid_argument(fcinfo, 0)));
+}
 
-	check_decoding(crockford32_read(VARDATA_ANY(input), VARSIZE_ANY_EXHDR(input), &halves),
-				   "Crockford's base 32", input);
-	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), halves));
+/*
+ * base62_decode_uuid(encoded text) returns uuid
+ *	  The inverse of base62_encode_uuid; leading zeros are allowed.  22P02 for no digits,
+ *	  other characters or more than 64 bytes, 22003 for more than 128 bits.
+ */
+PG_FUNCTION_INFO_V1(base62_decode_uuid);
+Datum
+base62_decode_uuid(PG_FUNCTION_ARGS)
+{
+	return uuid_result(decode(PG_GETARG_DATUM(0), base62_read, "base 62", MAX_UUID));
+}
+
+/*
+ * crockford32_encode_bigint(id bigint) returns text
+ *	  The 13 characters of the id, as TSIDs are written.  Texts of ids that are not
+ *	  negative sort as the ids do, in the collation "C".
+ */
+PG_FUNCTION_INFO_V1(crockford32_encode_bigint);
+Datum
+crockford32_encode_bigint(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(encode_crockford32((uint64) PG_GETARG_INT64(0), CROCKFORD32_DIGITS_64));
+}
+
+/*
+ * crockford32_decode_bigint(encoded text) returns bigint
+ *	  The id of 13 characters, in either case, with I and L for 1, O for 0, and hyphens
+ *	  anywhere, in at most 64 bytes.  22P02 for any other text, 22003 for a first character
+ *	  above F.
+ */
+PG_FUNCTION_INFO_V1(crockford32_decode_bigint);
+Datum
+crockford32_decode_bigint(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64((int64) decode(PG_GETARG_DATUM(0), read_crockford32,
+								   "Crockford's base 32", PG_UINT64_MAX));
+}
+
+/*
+ * crockford32_encode_uuid(id uuid) returns text
+ *	  The 26 characters of the UUID, as ULIDs are written.  The texts sort as the UUIDs do,
+ *	  in the collation "C".
+ */
+PG_FUNCTION_INFO_V1(crockford32_encode_uuid);
+Datum
+crockford32_encode_uuid(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(encode_crockford32(uuid_argument(fcinfo, 0), CROCKFORD32_DIGITS_128));
+}
+
+/*
+ * crockford32_decode_uuid(encoded text) returns uuid
+ *	  The UUID of 26 characters, read as crockford32_decode_bigint does.  22P02 for any
+ *	  other text, 22003 for a first character above 7.
+ */
+PG_FUNCTION_INFO_V1(crockford32_decode_uuid);
+Datum
+crockford32_decode_uuid(PG_FUNCTION_ARGS)
+{
+	return uuid_result(decode(PG_GETARG_DATUM(0), read_crockford32, "Crockford's base 32", MAX_UUID));
+}
+
+/*
+ * typeid_encode(prefix text, id uuid) returns text
+ *	  The TypeID of the UUID: order_01h455vb4pex5vsknk084sn02q.  An empty prefix has no
+ *	  underscore.  22P02 for a prefix that the specification does not allow.
+ */
+PG_FUNCTION_INFO_V1(typeid_encode);
+Datum
+typeid_encode(PG_FUNCTION_ARGS)
+{
+	text	   *prefix = seqid_short_text(PG_GETARG_DATUM(0), TYPEID_PREFIX_MAX, "TypeID prefix");
+	int			length = VARSIZE_ANY_EXHDR(prefix);
+	char		typeid[TYPEID_MAX];
+
+	if (!typeid_prefix_is_valid(VARDATA_ANY(prefix), length))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("invalid input for TypeID prefix: \"%s\"", text_to_cstring(prefix)),
+				 errdetail("A prefix has only lower-case letters and underscores, and begins and ends with a letter.")));
+	length = typeid_write(VARDATA_ANY(prefix), length, uuid_argument(fcinfo, 1), typeid);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(typeid, length));
+}
+
+/* The text of a TypeID, its UUID and the length of its prefix; 22P02 for any other text. */
+static text *
+checked_typeid(Datum argument, size_t *prefix_length, uint128 * uuid)
+{
+	text	   *input = seqid_short_text(argument, TYPEID_MAX, "TypeID");
+
+	if (!typeid_read(VARDATA_ANY(input), VARSIZE_ANY_EXHDR(input), prefix_length, uuid))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("invalid input for TypeID: \"%s\"",
+						seqid_quotable(VARDATA_ANY(input), VARSIZE_ANY_EXHDR(input))),
+				 errdetail("A TypeID is a prefix of lower-case letters, an underscore, and 26 digits of base 32 in lower case.")));
+	return input;
+}
+
+/*
+ * typeid_decode(typeid text) returns uuid
+ *	  The UUID of a TypeID with any prefix.  22P02 for any other text.
+ */
+PG_FUNCTION_INFO_V1(typeid_decode);
+Datum
+typeid_decode(PG_FUNCTION_ARGS)
+{
+	size_t		prefix_length;
+	uint128		uuid;
+
+	(void) checked_typeid(PG_GETARG_DATUM(0), &prefix_length, &uuid);
+	return uuid_result(uuid);
+}
+
+/*
+ * typeid_prefix(typeid text) returns text
+ *	  The prefix of a TypeID, '' if it has none.  22P02 for any other text.
+ */
+PG_FUNCTION_INFO_V1(typeid_prefix);
+Datum
+typeid_prefix(PG_FUNCTION_ARGS)
+{
+	size_t		prefix_length;
+	uint128		uuid;
+	text	   *input = checked_typeid(PG_GETARG_DATUM(0), &prefix_length, &uuid);
+
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(VARDATA_ANY(input), (int) prefix_length));
 }

@@ -95,7 +95,7 @@ $new->close;
 # A session has loaded the library, and generates its first key after one with another.
 $node->restart;
 $old = new_session();
-is($old->outcome('SELECT base62_encode(1)'), '1', 'a session loads the library');
+is($old->outcome('SELECT base62_encode_bigint(1)'), '1', 'a session loads the library');
 put_file($first, library());
 $new = new_session();
 goes_on($new, 'a session with another library, the first to generate keys');

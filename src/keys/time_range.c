@@ -1,0 +1,284 @@
+/*
+ * time_range.c
+ *	  Ids of a range of times, as a condition that indexes and partitions can use.
+ *
+ * snowflake_in(id, range) is true if and only if snowflake_timestamp(id) <@ range.
+ * PostgreSQL cannot use an index on id for the latter.  For the former, a support function
+ * makes the planner replace the call by
+ *
+ *		id >= seqid.snowflake_range_first(range) AND
+ *		id <= seqid.snowflake_range_last(range)
+ *
+ * A range without ids gives a first bound above its last one.
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "bits/comb_layout.h"
+#include "bits/snowflake_layout.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "keys/snowflake_sql.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_func.h"
+#include "pg/pg_epoch.h"
+#include "utils/lsyscache.h"
+#include "utils/rangetypes.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+/* Microseconds since 1970 of the first and the last time in a range. */
+typedef struct TimeSpan
+{
+	int64		first_us;
+	int64		last_us;
+}			TimeSpan;
+
+/*
+ * Cuts a range to the times from least_us to greatest_us.  first_us is above last_us if
+ * nothing is left.
+ */
+static TimeSpan
+span_of_range(FunctionCallInfo fcinfo, int n, int64 least_us, int64 greatest_us)
+{
+	RangeType  *range = PG_GETARG_RANGE_P(n);
+	TypeCacheEntry *typcache = range_get_typcache(fcinfo, RangeTypeGetOid(range));
+	RangeBound	lower;
+	RangeBound	upper;
+	bool		empty;
+	TimestampTz least = UNIX_EPOCH_PG_US + least_us;
+	TimestampTz greatest = UNIX_EPOCH_PG_US + greatest_us;
+	TimestampTz first = least;
+	TimestampTz last = greatest;
+
+	range_deserialize(typcache, range, &lower, &upper, &empty);
+	if (empty)
+		return (TimeSpan)
+	{
+		1, 0
+	};
+
+	/*
+	 * Infinite bounds, and times that are infinities, are outside of every
+	 * layout.
+	 */
+	if (!lower.infinite)
+		first = DatumGetTimestampTz(lower.val);
+	if (!upper.infinite)
+		last = DatumGetTimestampTz(upper.val);
+	if (first > greatest || last < least)
+		return (TimeSpan)
+	{
+		1, 0
+	};
+	first = first < least ? least : first + !(lower.infinite || lower.inclusive);
+	last = last > greatest ? greatest : last - !(upper.infinite || upper.inclusive);
+	return (TimeSpan)
+	{
+		first - UNIX_EPOCH_PG_US, last - UNIX_EPOCH_PG_US
+	};
+}
+
+/* The first and the last id that a range contains. */
+static pg_attribute_always_inline void
+snowflake_span(const SnowflakeLayout *layout, FunctionCallInfo fcinfo, int n,
+			   int64 *first_id, int64 *last_id)
+{
+	TimeSpan	span = span_of_range(fcinfo, n, layout->epoch_unix_ms * 1000,
+									 snowflake_last_ms(layout) * 1000);
+
+	*first_id = snowflake_max_id(layout);
+	*last_id = 0;
+	if (span.first_us <= span.last_us)
+	{
+		/* An id's time is the beginning of its millisecond. */
+		int64		first_ms = (span.first_us + 999) / 1000;
+		int64		last_ms = span.last_us / 1000;
+
+		if (first_ms > last_ms)
+			return;
+		*first_id = snowflake_id(layout, first_ms, 0, 0);
+		*last_id = snowflake_id(layout, last_ms, snowflake_max_shard(layout),
+								snowflake_max_sequence(layout));
+	}
+}
+
+/*
+ * snowflake_in(id bigint, range tstzrange) returns boolean
+ *	  Whether the id's time is in the range.  False for a number that is no id.
+ */
+static pg_attribute_always_inline Datum
+is_in(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+{
+	int64		id = PG_GETARG_INT64(0);
+	int64		first_id;
+	int64		last_id;
+
+	snowflake_span(layout, fcinfo, 1, &first_id, &last_id);
+	PG_RETURN_BOOL(id >= first_id && id <= last_id);
+}
+
+LAYOUT_PG_FUNCTION_INFO_V1(snowflake_in, is_in, snowflake_64);
+LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_in, is_in, snowflake_53);
+
+/*
+ * seqid.snowflake_range_first(range tstzrange) returns bigint
+ *	  The smallest id whose time is in the range.
+ */
+static pg_attribute_always_inline Datum
+range_first(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+{
+	int64		first_id;
+	int64		last_id;
+
+	snowflake_span(layout, fcinfo, 0, &first_id, &last_id);
+	PG_RETURN_INT64(first_id);
+}
+
+LAYOUT_PG_FUNCTION_INFO_V1(seqid_snowflake_range_first, range_first, snowflake_64);
+LAYOUT_PG_FUNCTION_INFO_V1(seqid_snowflake53_range_first, range_first, snowflake_53);
+
+/*
+ * seqid.snowflake_range_last(range tstzrange) returns bigint
+ *	  The largest id whose time is in the range.
+ */
+static pg_attribute_always_inline Datum
+range_last(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+{
+	int64		first_id;
+	int64		last_id;
+
+	snowflake_span(layout, fcinfo, 0, &first_id, &last_id);
+	PG_RETURN_INT64(last_id);
+}
+
+LAYOUT_PG_FUNCTION_INFO_V1(seqid_snowflake_range_last, range_last, snowflake_64);
+LAYOUT_PG_FUNCTION_INFO_V1(seqid_snowflake53_range_last, range_last, snowflake_53);
+
+static void
+comb_span(FunctionCallInfo fcinfo, int n, UuidHalves *first, UuidHalves *last)
+{
+	TimeSpan	span = span_of_range(fcinfo, n, 0, COMB_MAX_UNIX_MS * COMB_US_PER_MS + 999);
+
+	*first = comb_compose(COMB_MAX_TICK, COMB_RANDOM_MASK);
+	*last = comb_compose(0, 0);
+	if (span.first_us <= span.last_us)
+	{
+		*first = comb_compose(comb_tick_of_us(span.first_us), 0);
+		*last = comb_compose(comb_tick_of_us(span.last_us + 1) - 1, COMB_RANDOM_MASK);
+	}
+}
+
+/*
+ * comb_uuid_in(id uuid, range tstzrange) returns boolean
+ *	  Whether the COMB's time is in the range.  Any other UUID is compared with the COMBs
+ *	  of the range as if it were one.
+ */
+PG_FUNCTION_INFO_V1(comb_uuid_in);
+Datum
+comb_uuid_in(PG_FUNCTION_ARGS)
+{
+	uint128		id = uuid_number(uuid_halves(PG_GETARG_UUID_P(0)));
+	UuidHalves	first;
+	UuidHalves	last;
+
+	comb_span(fcinfo, 1, &first, &last);
+	PG_RETURN_BOOL(id >= uuid_number(first) && id <= uuid_number(last));
+}
+
+/*
+ * seqid.comb_uuid_range_first(range tstzrange) returns uuid
+ *	  The smallest COMB whose time is in the range.
+ */
+PG_FUNCTION_INFO_V1(seqid_comb_uuid_range_first);
+Datum
+seqid_comb_uuid_range_first(PG_FUNCTION_ARGS)
+{
+	UuidHalves	first;
+	UuidHalves	last;
+
+	comb_span(fcinfo, 0, &first, &last);
+	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), first));
+}
+
+/*
+ * seqid.comb_uuid_range_last(range tstzrange) returns uuid
+ *	  The largest COMB whose time is in the range.
+ */
+PG_FUNCTION_INFO_V1(seqid_comb_uuid_range_last);
+Datum
+seqid_comb_uuid_range_last(PG_FUNCTION_ARGS)
+{
+	UuidHalves	first;
+	UuidHalves	last;
+
+	comb_span(fcinfo, 0, &first, &last);
+	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), last));
+}
+
+/* id operator seqid.FUNCTION(range), NULL if there is no such function. */
+static Expr *
+comparison(Node *id, int16 strategy, char *function, Node *range)
+{
+	Oid			range_type = TSTZRANGEOID;
+	Oid			type = exprType(id);
+	Oid			family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	Oid			operator = get_opfamily_member(family, type, type, strategy);
+	Oid			bound = LookupFuncName(list_make2(makeString("seqid"), makeString(function)),
+									   1, &range_type, true);
+	FuncExpr   *call;
+
+	if (!OidIsValid(bound))
+		return NULL;
+	call = makeFuncExpr(bound, type, list_make1(copyObject(range)),
+						InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	return make_opclause(operator, BOOLOID, false, (Expr *) copyObject(id),
+						 (Expr *) call, InvalidOid, InvalidOid);
+}
+
+/*
+ * The comparisons that a call of NAME_in(id, range) stands for, or NULL.  They evaluate
+ * both arguments twice, so these must not be volatile, nor run a query.
+ */
+static Node *
+simplified(PlannerInfo * root, FuncExpr *call)
+{
+	Node	   *id = linitial(call->args);
+	Node	   *range = lsecond(call->args);
+	char	   *name = get_func_name(call->funcid);
+	int			prefix = name == NULL ? 0 : (int) strlen(name) - (int) strlen("_in");
+	Expr	   *from;
+	Expr	   *to;
+
+	if (prefix <= 0 ||
+		contain_volatile_functions((Node *) call->args) ||
+		contain_subplans((Node *) call->args))
+		return NULL;
+	from = comparison(id, BTGreaterEqualStrategyNumber,
+					  psprintf("%.*s_range_first", prefix, name), range);
+	to = comparison(id, BTLessEqualStrategyNumber,
+					psprintf("%.*s_range_last", prefix, name), range);
+	if (from == NULL || to == NULL)
+		return NULL;
+	return eval_const_expressions(root, (Node *) make_andclause(list_make2(from, to)));
+}
+
+/*
+ * seqid.time_range_support(internal) returns internal
+ *	  The planner support function of snowflake_in, snowflake53_in and comb_uuid_in.
+ */
+PG_FUNCTION_INFO_V1(seqid_time_range_support);
+Datum
+seqid_time_range_support(PG_FUNCTION_ARGS)
+{
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+
+	if (!IsA(request, SupportRequestSimplify))
+		PG_RETURN_POINTER(NULL);
+	PG_RETURN_POINTER(simplified(castNode(SupportRequestSimplify, request)->root,
+								 castNode(SupportRequestSimplify, request)->fcall));
+}
