@@ -128,23 +128,24 @@ sub fault_in_excerpt
 my $page = SeqidPage->new('docs/clients.md');
 is(join("\n", map { fault_in_excerpt($page, $_) } @{ $page->{blocks} }), '', 'docs/clients.md shows what the programs do');
 
-# They are compiled in a copy.
+# The programs are compiled in a copy.
 system_or_bail('cp', '-R', 'examples/clients', $directory);
-for my $language (sort keys %languages)
+my @all = map { my $language = $_; map { "$language/$_" } @{ $languages{$language}{programs} } } sort keys %languages;
+for my $chosen (split ' ', $ENV{CLIENTS} // join ' ', sort keys %languages)
 {
-	my @programs = grep {
-		my $program = "$language/$_";
-		grep { "$program/" =~ m{^\Q$_\E/} } split ' ', $ENV{CLIENTS} // $program
-	} @{ $languages{$language}{programs} } or next;
+	my ($language) = split '/', $chosen;
+	my @programs = grep { "$_/" =~ m{^\Q$chosen\E/} } @all or die "no such client: $chosen";
 
 	symlink SeqidNode::modules(), "$directory/clients/node/node_modules" if $language eq 'node';
-	if (!run_client($language, $languages{$language}{prepare} // ':', \my $out, \my $err))
+	if (run_client($language, $languages{$language}{prepare} // ':', \my $out, \my $err))
+	{
+		test_program(split '/') for @programs;
+	}
+	else
 	{
 		fail("$language is ready to run");
 		diag($out, $err);
-		next;
 	}
-	test_program($language, $_) for @programs;
 }
 $node->stop;
 done_testing();

@@ -50,8 +50,9 @@ sub wait_for_clients
 	my $logged = sub { my ($log) = glob "$clients->{log}.*"; return -s ($log // '') // 0 };
 	my $before = $logged->();
 
-	poll_until { $logged->() > $before + 10000 } 60 or die "the clients stand still: $clients->{out}";
-	return;
+	return if poll_until { $logged->() > $before + 10000 } 60;
+	diag($clients->{out});
+	die 'the clients stand still';
 }
 
 sub stop_clients
