@@ -19,17 +19,14 @@ my $java = '/usr/lib/jvm/default-java/bin';
 my $class_path = join ':', '.', map { "/usr/share/java/$_.jar" } qw(postgresql hibernate-core hibernate-commons-annotations
   geronimo-jpa_2.0_spec geronimo-jta-1.2-spec javassist antlr dom4j commons-collections3 slf4j-api slf4j-nop);
 
-# What compiles the programs of a language, and what runs one.  Python's, Ruby's, Go's and
-# Rust's libraries are Debian's.
+# Commands for the shell: what prepares the programs of a language, and what runs $1.
+# Python's, Ruby's, Go's and Rust's libraries are Debian's.
 my %languages = (
-	psql => {
-		programs => [qw(psql outbox)],
-		run => sub { $_[0] eq 'outbox' ? 'bash outbox.sh' : "psql -Xqf $_[0].sql" }
-	},
+	psql => { programs => [qw(psql outbox)], run => 'if [ -f $1.sh ]; then bash $1.sh; else psql -Xqf $1.sql; fi' },
 	c => {
 		programs => ['libpq'],
 		prepare => 'gcc -Wall -Wextra -Werror -O2 -I$(/usr/bin/pg_config --includedir) -o libpq libpq.c -lpq',
-		run => sub { "./$_[0]" }
+		run => './$1'
 	},
 
 	# Prisma's generator would fetch engines that its client does not use.
@@ -37,34 +34,28 @@ my %languages = (
 		programs => [qw(pg drizzle prisma sequelize typeorm mikro_orm knex snowflake53)],
 		prepare => 'PRISMA_QUERY_ENGINE_LIBRARY=/bin/true PRISMA_SCHEMA_ENGINE_BINARY=/bin/true CHECKPOINT_DISABLE=1 '
 		  . 'node node_modules/prisma/build/index.js generate --schema schema.prisma',
-		run => sub { "node $_[0].mjs" }
+		run => 'node $1.mjs'
 	},
-	python => {
-		programs => [qw(psycopg2 asyncpg sqlalchemy django)],
-		run => sub { "/usr/bin/python3 $_[0]_client.py" }
-	},
-	ruby => {
-		programs => ['activerecord'],
-		run => sub { "/usr/bin/ruby $_[0].rb" }
-	},
+	python => { programs => [qw(psycopg2 asyncpg sqlalchemy django)], run => '/usr/bin/python3 $1_client.py' },
+	ruby => { programs => ['activerecord'], run => '/usr/bin/ruby $1.rb' },
 
 	# Hibernate 3.6 is older than the modules of Java.
 	java => {
 		programs => [qw(Pgjdbc Hibernate)],
 		prepare => "$java/javac -Xlint -cp $class_path *.java",
-		run => sub { "$java/java --add-opens java.base/java.lang=ALL-UNNAMED -cp $class_path $_[0]" }
+		run => "$java/java --add-opens java.base/java.lang=ALL-UNNAMED -cp $class_path \$1"
 	},
 	go => {
 		programs => [qw(pq pgx)],
 		prepare => "export GO111MODULE=off GOPATH=$directory/go:/usr/share/gocode GOCACHE=$directory/go-cache; "
 		  . 'for program in pq pgx; do /usr/bin/go build -o $program $program.go check.go snowflake.go || exit; done',
-		run => sub { "./$_[0]" }
+		run => './$1'
 	},
 	rust => {
 		programs => ['tokio_postgres'],
 		prepare => "CARGO_HOME=$directory/cargo CARGO_PROFILE_DEV_DEBUG=0 RUSTC=/usr/bin/rustc /usr/bin/cargo build --offline "
 		  . q(--config 'source.crates-io.replace-with="debian"' --config 'source.debian.directory="/usr/share/cargo/registry"'),
-		run => sub { "target/debug/$_[0]" }
+		run => 'target/debug/$1'
 	});
 
 # As most do: by TCP, with a password, as an ordinary user, who can create a database for
@@ -77,14 +68,14 @@ $node->append_conf('pg_hba.conf', "local all all trust\nhost shop,shop_test clie
 $node->start;
 $node->safe_psql('postgres', "CREATE ROLE client LOGIN CREATEDB PASSWORD 'client'");
 
-# Runs a command in the directory of a language's programs.  Returns whether it succeeded.
+# Runs a language's command in the directory of its programs.  Returns whether it succeeded.
 sub run_client
 {
-	my ($language, $command, $out, $err) = @_;
+	my ($language, $command, $program, $out, $err) = @_;
 	local @ENV{qw(HOME PGHOST PGPORT PGUSER PGPASSWORD PGDATABASE)} =
 	  ($directory, '127.0.0.1', $node->port, 'client', 'client', 'shop');
 
-	return IPC::Run::run([ 'timeout', 1800, 'sh', '-c', $command ], '<', \'', '>', $out, '2>', $err,
+	return IPC::Run::run([ 'timeout', 1800, 'sh', '-c', $languages{$language}{$command} // ':', 'sh', $program ], '<', \'', '>', $out, '2>', $err,
 		init => sub { chdir "$directory/clients/$language" or die $! });
 }
 
@@ -94,7 +85,7 @@ sub test_program
 
 	$node->safe_psql('postgres', $_) for 'DROP DATABASE IF EXISTS shop WITH (FORCE)', 'CREATE DATABASE shop OWNER client';
 	$node->safe_psql('shop', 'CREATE EXTENSION seqid; ALTER DATABASE shop SET seqid.shards = 5');
-	my $succeeded = run_client($language, $languages{$language}{run}->($program), \my $out, \my $err);
+	my $succeeded = run_client($language, 'run', $program, \my $out, \my $err);
 	my @checks = $out =~ /^ok .*/mg;
 
 	ok($succeeded && @checks && $out !~ /^not ok /m && $out =~ /^end\n\z/m, "$language/$program: " . @checks . ' checks')
@@ -137,7 +128,7 @@ for my $chosen (split ' ', $ENV{CLIENTS} // join ' ', sort keys %languages)
 	my @programs = grep { "$_/" =~ m{^\Q$chosen\E/} } @all or die "no such client: $chosen";
 
 	symlink SeqidNode::modules(), "$directory/clients/node/node_modules" if $language eq 'node';
-	if (run_client($language, $languages{$language}{prepare} // ':', \my $out, \my $err))
+	if (run_client($language, 'prepare', '', \my $out, \my $err))
 	{
 		test_program(split '/') for @programs;
 	}
