@@ -83,11 +83,13 @@ choose_major()
 # need_packages PACKAGE...: installs those that are missing, quietly.
 need_packages()
 {
-	local package missing=()
+	local package installed missing=()
 
+	# Some builds of nodejs provide npm.
+	installed=$(dpkg-query -W -f '${Status}, ${Package}, ${Provides}\n' |
+		sed -n 's/^install ok installed, //p' | sed 's/([^)]*)//g' | tr -d ' ' | tr , '\n')
 	for package in "$@"; do
-		dpkg-query -W -f '${Status}' "$package" 2>/dev/null |
-			grep -q '^install ok installed$' || missing+=("$package")
+		grep -qxF "$package" <<<"$installed" || missing+=("$package")
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
 

@@ -1,62 +1,80 @@
 # SeqidPage.pm
-#	  The SQL of a page of documentation, so that a test runs what the page says
-#	  and not a copy of it.
+#	  The blocks of a page of documentation.
+#
+# Tests depend on a page's blocks and on the comments before them, and not on its
+# text:
+#
+#	<!-- not run: needs a standby -->
+#	<!-- only on 15 to 16 -->           or: only on 18 and later
+#	<!-- only headings compared: counters -->
+#	<!-- from ../examples/clients/psql/poll.sql -->
+#	<!-- recipe: serial -->             names the blocks up to the next heading or recipe
 
 package SeqidPage;
 
 use strict;
 use warnings;
 
-use FindBin;
+use PostgreSQL::Test::Utils qw(slurp_file);
 
-# SeqidPage::blocks($page, $heading): the SQL blocks below a heading, up to the
-# next one of its level: their line, text, and whether an error is what they are to
-# show.  {after} is the last line of text before the block.
-sub blocks
+# SeqidPage->new($path): {blocks} are hashes of where, language, text, recipe, the
+# comments before the block, and output if a block without a language comes next;
+# {text} has the lines outside of blocks by their number.
+sub new
 {
-	my ($page, $heading) = @_;
-	my (@blocks, $level, $open, $language);
-	my $after = '';
+	my ($class, $path) = @_;
+	my $self = bless { path => $path, blocks => [], text => {} }, $class;
+	my ($block, $previous, $recipe, %comments);
 	my $number = 0;
 
-	open my $file, '<', "$FindBin::RealBin/../docs/$page" or die "could not open $page: $!";
-	while (my $line = <$file>)
+	for my $line (split /\n/, slurp_file($path))
 	{
 		$number++;
-		if (!defined $language && $line =~ /^(#+) (.*)/)
+		if ($block && $line ne '```')
 		{
-			last if defined $level && length $1 <= length $level;
-			$level = $1 if $2 eq $heading;
+			$block->{text} .= "$line\n";
 		}
-		next unless defined $level;
-		if ($line =~ /^```(\w*)$/)
+		elsif ($block)
 		{
-			if (defined $language)
-			{
-				push @blocks, $open if $language eq 'sql';
-				$language = undef;
-			}
-			else
-			{
-				$language = $1;
-				$open = { line => $number, after => $after, sql => '' } if $language eq 'sql';
-			}
+			if ($previous && $block->{language} eq '') { $previous->{output} = $block->{text}; }
+			else { push @{ $self->{blocks} }, $block; }
+			$previous = $block->{language} eq 'sql' ? $block : undef;
+			undef $block;
 		}
-		elsif (defined $language)
+		elsif ($line =~ /^```(\w*)$/)
 		{
-			$open->{sql} .= $line if $language eq 'sql';
-			$blocks[-1]{fails} = 1 if $language eq '' && $line =~ /^ERROR:/;
+			$block = { where => "$path:$number", language => $1, text => '', recipe => $recipe, %comments };
+			%comments = ();
+		}
+		elsif ($line =~ /^<!-- (not run|only on|only headings compared|from|recipe):? (.*) -->$/)
+		{
+			$comments{$1} = $2;
+			$recipe = $2 if $1 eq 'recipe';
+			undef $previous;
 		}
 		elsif ($line =~ /\S/)
 		{
-			$after = $line;
+			die "$path:$number: a comment without its block" if %comments || $line =~ /^<!--/;
+			$self->{text}{$number} = $line;
+			undef $recipe if $line =~ /^#/;
+			undef $previous;
 		}
 	}
-	die "$page has no SQL below the heading $heading" unless @blocks;
+	die "$path: the last block has no end" if $block;
+	return $self;
+}
+
+# The blocks of a recipe that can be run.
+sub recipe
+{
+	my ($self, $name) = @_;
+	my @blocks = grep { ($_->{recipe} // '') eq $name && !$_->{'not run'} } @{ $self->{blocks} };
+
+	die "$self->{path} has no recipe '$name'" unless @blocks;
 	return @blocks;
 }
 
-# SeqidPage::statements($sql): one by one, without the semicolons.
+# SeqidPage::statements($sql): one by one, without semicolons and comments.
 sub statements
 {
 	my ($sql) = @_;

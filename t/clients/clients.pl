@@ -1,0 +1,142 @@
+# The programs of examples/clients, each in a database of its own.
+#
+# A program prints "ok ..." or "not ok ..." for each check, and "end" at its end.
+# docs/clients.md shows parts of the programs, which must be the same.
+# CLIENTS="node python/django" chooses programs.
+
+use FindBin;
+use lib $FindBin::RealBin, "$FindBin::RealBin/..";
+use SeqidTest;
+use SeqidNode;
+use SeqidPage;
+
+use Cwd qw(getcwd);
+use File::Basename qw(dirname);
+use IPC::Run ();
+
+my $directory = PostgreSQL::Test::Utils::tempdir;
+my $java = '/usr/lib/jvm/default-java/bin';
+my $class_path = join ':', '.', map { "/usr/share/java/$_.jar" } qw(postgresql hibernate-core hibernate-commons-annotations
+  geronimo-jpa_2.0_spec geronimo-jta-1.2-spec javassist antlr dom4j commons-collections3 slf4j-api slf4j-nop);
+
+# Commands for the shell: what prepares the programs of a language, and what runs $1.
+# Python's, Ruby's, Go's and Rust's libraries are Debian's.
+my %languages = (
+	psql => { programs => [qw(psql outbox)], run => 'if [ -f $1.sh ]; then bash $1.sh; else psql -Xqf $1.sql; fi' },
+	c => {
+		programs => ['libpq'],
+		prepare => 'gcc -Wall -Wextra -Werror -O2 -I$(/usr/bin/pg_config --includedir) -o libpq libpq.c -lpq',
+		run => './$1'
+	},
+
+	# Prisma's generator would fetch engines that its client does not use.
+	node => {
+		programs => [qw(pg drizzle prisma sequelize typeorm mikro_orm knex snowflake53)],
+		prepare => 'PRISMA_QUERY_ENGINE_LIBRARY=/bin/true PRISMA_SCHEMA_ENGINE_BINARY=/bin/true CHECKPOINT_DISABLE=1 '
+		  . 'node node_modules/prisma/build/index.js generate --schema schema.prisma',
+		run => 'node $1.mjs'
+	},
+	python => { programs => [qw(psycopg2 asyncpg sqlalchemy django)], run => '/usr/bin/python3 $1_client.py' },
+	ruby => { programs => ['activerecord'], run => '/usr/bin/ruby $1.rb' },
+
+	# Hibernate 3.6 is older than the modules of Java.
+	java => {
+		programs => [qw(Pgjdbc Hibernate)],
+		prepare => "$java/javac -Xlint -cp $class_path *.java",
+		run => "$java/java --add-opens java.base/java.lang=ALL-UNNAMED -cp $class_path \$1"
+	},
+	go => {
+		programs => [qw(pq pgx)],
+		prepare => "export GO111MODULE=off GOPATH=$directory/go:/usr/share/gocode GOCACHE=$directory/go-cache; "
+		  . 'for program in pq pgx; do /usr/bin/go build -o $program $program.go check.go snowflake.go || exit; done',
+		run => './$1'
+	},
+	rust => {
+		programs => ['tokio_postgres'],
+		prepare => "CARGO_HOME=$directory/cargo CARGO_PROFILE_DEV_DEBUG=0 RUSTC=/usr/bin/rustc /usr/bin/cargo build --offline "
+		  . q(--config 'source.crates-io.replace-with="debian"' --config 'source.debian.directory="/usr/share/cargo/registry"'),
+		run => 'target/debug/$1'
+	});
+
+# As most do: by TCP, with a password, as an ordinary user, who can create a database for
+# tests.
+my $node = PostgreSQL::Test::Cluster->new('shop');
+$node->init(extra => [ '--no-locale', '-E', 'UTF8' ]);
+$node->append_conf('postgresql.conf', "listen_addresses = '127.0.0.1'\ntimezone = 'UTC'\nclient_min_messages = warning\n");
+unlink $node->data_dir . '/pg_hba.conf';
+$node->append_conf('pg_hba.conf', "local all all trust\nhost shop,shop_test client 127.0.0.1/32 scram-sha-256\n");
+$node->start;
+$node->safe_psql('postgres', "CREATE ROLE client LOGIN CREATEDB PASSWORD 'client'");
+
+# Runs a language's command in the directory of its programs.  Returns whether it succeeded.
+sub run_client
+{
+	my ($language, $command, $program, $out, $err) = @_;
+	local @ENV{qw(HOME PGHOST PGPORT PGUSER PGPASSWORD PGDATABASE)} =
+	  ($directory, '127.0.0.1', $node->port, 'client', 'client', 'shop');
+
+	return IPC::Run::run([ 'timeout', 1800, 'sh', '-c', $languages{$language}{$command} // ':', 'sh', $program ], '<', \'', '>', $out, '2>', $err,
+		init => sub { chdir "$directory/clients/$language" or die $! });
+}
+
+sub test_program
+{
+	my ($language, $program) = @_;
+
+	$node->safe_psql('postgres', $_) for 'DROP DATABASE IF EXISTS shop WITH (FORCE)', 'CREATE DATABASE shop OWNER client';
+	$node->safe_psql('shop', 'CREATE EXTENSION seqid; ALTER DATABASE shop SET seqid.shards = 5');
+	my $succeeded = run_client($language, 'run', $program, \my $out, \my $err);
+	my @checks = $out =~ /^ok .*/mg;
+
+	ok($succeeded && @checks && $out !~ /^not ok /m && $out =~ /^end\n\z/m, "$language/$program: " . @checks . ' checks')
+	  or diag($out, $err);
+	return;
+}
+
+# Whether lines are in a text, one after the other, indented alike or not.
+sub has_lines
+{
+	my ($text, @lines) = @_;
+	my ($least) = sort { $a <=> $b } map { /^(\s*)\S/ ? length $1 : () } @lines;
+	my $pattern = join '\s*\n', map { /\S/ ? '\g{indent}' . quotemeta(substr($_, $least) =~ s/\s+$//r) : '' } @lines;
+
+	$pattern =~ s/\\g\{indent\}/(?<indent>[ \\t]*)/;
+	return $text =~ /^$pattern\s*$/m;
+}
+
+# What is wrong with an excerpt: a line of three dots stands for any lines.
+sub fault_in_excerpt
+{
+	my ($page, $block) = @_;
+	my $from = $block->{from};
+
+	return $block->{language} =~ /^(sql|sh|)$/ ? () : "$block->{where}: does not say where it is from" if !defined $from;
+	my $text = slurp_file(dirname($page->{path}) . "/$from");
+	my @parts = grep { /\S/ } split /^\s*\W*\.\.\.\W*\n/m, $block->{text};
+	return map { has_lines($text, split /\n/) ? () : "$block->{where}: not in $from" } @parts;
+}
+
+my $page = SeqidPage->new('docs/clients.md');
+is(join("\n", map { fault_in_excerpt($page, $_) } @{ $page->{blocks} }), '', 'docs/clients.md shows what the programs do');
+
+# The programs are compiled in a copy.
+system_or_bail('cp', '-R', 'examples/clients', $directory);
+my @all = map { my $language = $_; map { "$language/$_" } @{ $languages{$language}{programs} } } sort keys %languages;
+for my $chosen (split ' ', $ENV{CLIENTS} // join ' ', sort keys %languages)
+{
+	my ($language) = split '/', $chosen;
+	my @programs = grep { "$_/" =~ m{^\Q$chosen\E/} } @all or die "no such client: $chosen";
+
+	symlink SeqidNode::modules(), "$directory/clients/node/node_modules" if $language eq 'node';
+	if (run_client($language, 'prepare', '', \my $out, \my $err))
+	{
+		test_program(split '/') for @programs;
+	}
+	else
+	{
+		fail("$language is ready to run");
+		diag($out, $err);
+	}
+}
+$node->stop;
+done_testing();

@@ -1,0 +1,358 @@
+# The recipes of docs/migration.md that need no downtime, while clients write to the
+# tables and read them: no client gets an error, and no step keeps clients waiting.
+#
+# The second is not measured with a clock.  A step that acquires a lock which stops
+# writers or readers must have a lock_timeout, and must not scan or rewrite a table
+# while it holds the lock.
+
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use SeqidTest;
+use SeqidPage;
+
+use IPC::Run ();
+
+my $page = SeqidPage->new('docs/migration.md');
+
+# A statement under a lock and what is asked about it can take a second on a slow machine.
+# A client that waits for the lock must not find a deadlock before the step gives up.
+my $node = new_server('shop', conf => "log_line_prefix = '[%a] '\ndeadlock_timeout = 1min\nclient_min_messages = error\n");
+
+my $stops_clients = "locktype = 'relation' AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')";
+
+#
+# Clients
+#
+
+# Starts clients that run a pgbench script until they are stopped.
+sub start_clients
+{
+	my ($script, $protocol) = @_;
+	my $directory = PostgreSQL::Test::Utils::tempdir;
+	my $clients = { log => "$directory/log", logged => -s $node->logfile };
+	local $ENV{PGAPPNAME} = 'client';
+
+	append_to_file("$directory/script", $script);
+	$clients->{run} = IPC::Run::start(
+		[
+			'pgbench', '-n', '-c4', '-T600', "--protocol=$protocol", '-f', "$directory/script",
+			'-l', "--log-prefix=$clients->{log}", $node->connstr('postgres')
+		],
+		'>', \$clients->{out}, '2>&1');
+	wait_for_clients($clients);
+	return $clients;
+}
+
+# Until they have run some hundreds of transactions more.
+sub wait_for_clients
+{
+	my ($clients) = @_;
+	my $logged = sub { my ($log) = glob "$clients->{log}.*"; return -s ($log // '') // 0 };
+	my $before = $logged->();
+
+	return if poll_until { $logged->() > $before + 10000 } 60;
+	diag($clients->{out});
+	die 'the clients stand still';
+}
+
+sub stop_clients
+{
+	my ($recipe, $clients) = @_;
+	my $log = slurp_file($node->logfile, $clients->{logged});
+
+	$clients->{run}->kill_kill;
+	is(join("\n", $log =~ /^(\[client\] (?:ERROR|FATAL).*)/mg), '', "$recipe: no client got an error");
+	return;
+}
+
+#
+# Steps
+#
+
+# What the session has done to each table: how often it has scanned it, the file the table
+# is in, and whether it holds a lock that stops clients.
+sub footprints
+{
+	my ($session) = @_;
+	my %footprints;
+
+	for my $row (split /\n/, $session->query("
+		SELECT relid, relname, seq_scan, pg_relation_filenode(relid), current_setting('lock_timeout'),
+		       relid IN (SELECT relation FROM pg_locks WHERE pid = pg_backend_pid() AND $stops_clients)
+		  FROM pg_stat_xact_user_tables ORDER BY relname"))
+	{
+		my %table;
+		@table{qw(id name scans file timeout locked)} = split /\|/, $row;
+		$footprints{ $table{id} } = \%table;
+	}
+	return \%footprints;
+}
+
+# What the session's transaction did to tables that clients have to wait for.
+sub faults
+{
+	my ($session, $at_begin) = @_;
+	my @faults;
+
+	for my $table (sort { $a->{name} cmp $b->{name} } values %{ footprints($session) })
+	{
+		next unless $table->{locked} eq 't' && (my $old = $at_begin->{ $table->{id} });
+		push @faults, "$table->{name} was locked without a lock_timeout" if $table->{timeout} eq '0';
+		push @faults, "$table->{name} was read" if $table->{scans} > $old->{scans};
+		push @faults, "$table->{name} was rewritten" if $table->{file} ne $old->{file};
+	}
+	return @faults;
+}
+
+# Runs a statement that commits by itself.  Returns the locks that it is seen to hold.
+sub run_watched
+{
+	my ($session, $statement) = @_;
+	my %locks;
+
+	$session->send($statement);
+	until ($session->answered)
+	{
+		$locks{$_} = 1 for split /\n/, $node->safe_psql('postgres', "
+			SELECT relname || ' had a ' || mode FROM pg_locks JOIN pg_class c ON c.oid = relation
+			 WHERE pid = $session->{pid} AND granted AND relkind = 'r' AND c.oid >= 16384 AND $stops_clients");
+	}
+	$session->answer;
+	return sort keys %locks;
+}
+
+# Runs the statements of a block.  Returns the error, if one fails, and the faults.
+sub run_block
+{
+	my ($session, $sql) = @_;
+	my ($in_block, $at_begin, @all_faults);
+
+	for my $statement (SeqidPage::statements($sql))
+	{
+		my @faults;
+
+		if ($statement =~ /\bCONCURRENTLY\b|^DO .*\bCOMMIT\b/s)
+		{
+			@faults = run_watched($session, $statement);
+		}
+		elsif ($statement =~ /^(BEGIN|COMMIT|SET)\b/)
+		{
+			$session->query($statement);
+			$in_block = $1 eq 'BEGIN' unless $1 eq 'SET';
+			$at_begin = footprints($session) if $1 eq 'BEGIN';
+		}
+		else
+		{
+			$session->query('BEGIN') unless $in_block;
+			$at_begin = footprints($session) unless $in_block;
+			$session->query($statement);
+			@faults = faults($session, $at_begin) unless $session->{err} =~ /ERROR:/;
+			$session->query('COMMIT') unless $in_block;
+		}
+		push @all_faults, map { "$_ by: $statement" } @faults;
+		if (my $error = error_in($session->errors))
+		{
+			$session->query('ROLLBACK');
+			$session->errors;
+			return ($error, @all_faults);
+		}
+	}
+	return ('', @all_faults);
+}
+
+# Runs the blocks of a recipe, each again while it cannot acquire a lock, as the page says.
+sub run_steps
+{
+	my ($clients, @blocks) = @_;
+	my $session = SeqidSession->new($node);
+
+	for my $block (@blocks)
+	{
+		my $name = "$block->{recipe}: $block->{where}";
+		my ($error, @faults);
+
+		for my $try (1 .. 100)
+		{
+			($error, my @more) = run_block($session, $block->{text});
+			push @faults, @more;
+			last unless $error =~ /^55P03/;
+		}
+		if (($block->{output} // '') =~ /^ERROR:/) { isnt($error, '', "$name fails"); }
+		else { is($error, '', $name); }
+		is(join("\n", @faults), '', "$name keeps no client waiting");
+		wait_for_clients($clients) if $clients;
+	}
+	$session->close;
+	return;
+}
+
+# Beside a transaction that reads the table and does not end, a step gives up, and the
+# clients that wait behind it go on.
+sub test_giving_up
+{
+	my ($clients, $table, $block) = @_;
+	my ($reader, $session) = map { SeqidSession->new($node) } 1 .. 2;
+
+	$reader->query("BEGIN; SELECT count(*) FROM $table");
+	my ($error) = run_block($session, $block->{text});
+	like($error, qr/^55P03/, "$block->{recipe}: a step that has to wait gives up");
+	wait_for_clients($clients);
+	$_->close for $reader, $session;
+	return;
+}
+
+# The faults are found.
+{
+	my $session = SeqidSession->new($node);
+
+	$node->safe_psql('postgres', 'CREATE TABLE naive AS SELECT id::int FROM generate_series(1, 1000) id');
+	for (
+		[ "SET lock_timeout = '200ms'; ALTER TABLE naive ALTER id TYPE bigint", 'read rewritten' ],
+		[ 'ALTER TABLE naive ALTER id SET NOT NULL', 'read' ],
+		[ 'ALTER TABLE naive ADD CHECK (id > 0)', 'read' ],
+		[ 'BEGIN; LOCK TABLE naive; SELECT count(*) FROM naive; COMMIT', 'read' ],
+		[ 'ALTER TABLE naive ADD CHECK (id > 1 OR true) NOT VALID', '' ],
+		[ 'SET lock_timeout = 0; ALTER TABLE naive ALTER id SET DEFAULT 1', 'locked' ],
+		[ 'CREATE INDEX ON naive (id)', 'locked read' ],
+		[ 'DO $$ BEGIN LOCK TABLE naive; PERFORM pg_sleep(1); COMMIT; END $$', 'AccessExclusiveLock' ])
+	{
+		my ($sql, $expected) = @$_;
+		my ($error, @faults) = run_block($session, $sql);
+
+		is(join(' ', $error || (), map { /^naive (?:was|had an?) (\w+)/ } @faults), $expected, "found: $sql");
+	}
+	$session->close;
+}
+
+#
+# From bigserial and an identity
+#
+
+{
+	my ($change, @rest) = $page->recipe('bigserial');
+
+	$node->safe_psql('postgres', $_->{text}) for $page->recipe('bigserial tables');
+	my $clients = start_clients(<<'SCRIPT', 'prepared');
+\set n random(1, 20000)
+BEGIN;
+INSERT INTO orders (item) VALUES ('of a client') RETURNING id \gset
+INSERT INTO parcels (order_id) VALUES (:id) RETURNING id AS parcel \gset
+COMMIT;
+UPDATE orders SET item = item WHERE id = :n;
+SELECT 1 / count(*) FROM orders o JOIN parcels p ON p.order_id = o.id WHERE o.id = :id AND p.id = :parcel;
+SCRIPT
+	test_giving_up($clients, 'orders', $change);
+	run_steps($clients, $change, @rest);
+	stop_clients('bigserial', $clients);
+
+	is(outcome($node, "SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relname <> 'clock_mark'"), '0', 'bigserial: no sequence is left');
+	is(outcome($node, "SELECT count(*) FILTER (WHERE id <= 20000 AND item = 'item ' || id), count(*) FILTER (WHERE id > 20000 AND id < 1099511627776) > 0,
+			count(*) FILTER (WHERE id >= 400000000000000000) > 0 FROM orders"),
+		'20000|t|t', 'bigserial: old ids are what they were, and new ones are snowflakes');
+	is(outcome($node, 'SELECT bool_and(snowflake_shard(id) = 5) FROM parcels WHERE id > 1099511627776'), 't', 'identity: also the other table');
+	is(outcome($node, "INSERT INTO orders (id, item) VALUES (1099511627776, 'typed')"), '23514', 'bigserial: an id that is neither is refused');
+}
+
+#
+# From serial
+#
+
+{
+	my @exchange = $page->recipe('serial exchange');
+
+	$node->safe_psql('postgres', $_->{text}) for $page->recipe('serial tables');
+	$node->safe_psql('postgres', 'CREATE TABLE before AS SELECT c.id, name, v.id AS visit FROM customers c JOIN visits v ON customer_id = c.id');
+	my $clients = start_clients(<<'SCRIPT', 'simple');
+\set n random(1, 20000)
+\set m random(1, 20000)
+BEGIN;
+INSERT INTO customers (name) VALUES ('of a client') RETURNING id \gset
+INSERT INTO visits (customer_id) VALUES (:id), (:n);
+COMMIT;
+UPDATE visits SET at = now() WHERE id = :m;
+BEGIN;
+UPDATE customers SET name = name WHERE id = :m;
+UPDATE customers SET name = name WHERE id = :n AND id > :m;
+COMMIT;
+SELECT 1 / count(*) FROM customers c JOIN visits v ON v.customer_id = c.id WHERE c.id = :id AND v.customer_id = :id;
+BEGIN;
+DELETE FROM visits WHERE customer_id = :id;
+DELETE FROM customers WHERE id = :id AND :m > 10000;
+COMMIT;
+SCRIPT
+	my $prepared = SeqidSession->new($node);
+	$prepared->query("PREPARE returns_it AS SELECT id, name FROM customers WHERE id = 1; EXECUTE returns_it;
+		PREPARE inserts AS INSERT INTO customers (name) VALUES ('prepared'); EXECUTE inserts");
+
+	run_steps($clients, $page->recipe('serial'));
+	test_giving_up($clients, 'visits', $exchange[0]);
+	is(outcome($node, "SELECT count(*) FROM pg_trigger WHERE tgname = 'widen'"), '2', 'serial exchange: has changed nothing');
+	run_steps($clients, @exchange);
+	stop_clients('serial', $clients);
+
+	is($prepared->full_outcome('EXECUTE inserts'), '', 'serial: a prepared statement that does not return the column goes on');
+	like($prepared->full_outcome('EXECUTE returns_it'), qr/^0A000: cached plan must not change result type/, 'serial: one that returns it fails');
+	$prepared->close;
+
+	is(outcome($node, "SELECT string_agg(attrelid::regclass || '.' || attname || ' ' || atttypid::regtype || ' ' || attnotnull, ', '
+			ORDER BY attrelid::regclass::text, attname) FROM pg_attribute
+			WHERE attrelid IN ('customers'::regclass, 'visits'::regclass) AND attname LIKE '%id' AND attnum > 0 AND NOT attisdropped"),
+		'customers.id bigint true, visits.customer_id bigint true, visits.id bigint true', 'serial: all are bigint');
+	is(outcome($node, "SELECT count(*) FROM before b LEFT JOIN customers c USING (id) LEFT JOIN visits v ON v.id = visit
+			WHERE (c.name, v.customer_id) IS DISTINCT FROM (b.name, b.id)"), '0', 'serial: all have the ids that they had');
+	is(outcome($node, "SELECT count(*) FILTER (WHERE id > 20000 AND id < 1099511627776) > 0, count(*) FILTER (WHERE id >= 400000000000000000) > 0
+			FROM customers"), 't|t', 'serial: new ids are snowflakes');
+	is(outcome($node, "SELECT string_agg(conname || ' ' || convalidated, ', ' ORDER BY conname) FROM pg_constraint
+			WHERE conrelid IN ('customers'::regclass, 'visits'::regclass) AND contype <> 'n'"),
+		'customers_pkey true, visits_customer_id_fkey true, visits_pkey true', 'serial: constraints have the names that they had');
+	is(outcome($node, "SELECT string_agg(indexrelid::regclass || ' ' || indisvalid, ', ' ORDER BY indexrelid::regclass::text) FROM pg_index
+			WHERE indrelid IN ('customers'::regclass, 'visits'::regclass)"),
+		'customers_pkey true, visits_customer_id_idx true, visits_pkey true', 'serial: and indexes, too');
+	is(outcome($node, "SELECT count(*), to_regclass('customers_id_seq') FROM pg_trigger WHERE NOT tgisinternal"), '0|', 'serial: no trigger and no sequence is left');
+	is(outcome($node, "INSERT INTO visits (customer_id) VALUES (0)"), '23503', 'serial: the foreign key holds');
+	is(outcome($node, "DELETE FROM customers WHERE id = 1; SELECT count(*) FROM visits WHERE customer_id = 1"), '0', 'serial: and cascades');
+}
+
+#
+# From gen_random_uuid
+#
+
+{
+	$node->safe_psql('postgres', $_->{text}) for $page->recipe('random UUIDs tables');
+	my $clients = start_clients(<<'SCRIPT', 'prepared');
+BEGIN;
+INSERT INTO documents (title) VALUES ('of a client') RETURNING id \gset
+INSERT INTO pages VALUES (:id, 1);
+COMMIT;
+SELECT 1 / count(*) FROM documents d JOIN pages p ON p.document_id = d.id WHERE d.id = :id;
+SCRIPT
+	run_steps($clients, $page->recipe('random UUIDs'));
+	stop_clients('random UUIDs', $clients);
+	is(outcome($node, "SELECT count(*) FILTER (WHERE comb_uuid_is_valid(id)) > 0, count(*) FILTER (WHERE NOT comb_uuid_is_valid(id)) >= 20000 FROM documents"),
+		't|t', 'random UUIDs: both kinds in one column');
+
+	# What is rewritten: each row has a COMB of its own time.  (The foreign key holds its pages.)
+	$node->safe_psql('postgres', 'CREATE TABLE documents_before AS SELECT * FROM documents');
+	run_steps(undef, $page->recipe('random UUIDs rewritten'));
+	is(outcome($node, "SELECT count(*) FROM documents_before b LEFT JOIN documents_renamed r ON r.old_id = b.id LEFT JOIN documents d ON d.id = coalesce(r.new_id, b.id)
+			WHERE (d.title, d.created_at) IS DISTINCT FROM (b.title, b.created_at) OR comb_uuid_timestamp(r.new_id) <> d.created_at"),
+		'0', 'random UUIDs rewritten: all are there, with their time');
+	is(outcome($node, "INSERT INTO documents (id) VALUES (gen_random_uuid())"), '23514', 'random UUIDs rewritten: no more of them');
+}
+
+#
+# From the core's uuidv7(), which comes with 18
+#
+
+if (outcome($node, "SELECT to_regproc('uuidv7') IS NOT NULL") eq 't')
+{
+	my ($change) = $page->recipe('uuidv7');
+
+	is(outcome($node, $change->{text}), 't|t', 'uuidv7: old ones are COMBs, and new ones greater');
+	is(outcome($node, "SELECT count(*) FILTER (WHERE comb_uuid_timestamp(id) BETWEEN before - interval '1 us' AND after + interval '1 us') >= 990
+			FROM (SELECT clock_timestamp() AS before, uuidv7() AS id, clock_timestamp() AS after FROM generate_series(1, 1000)) v"),
+		't', 'uuidv7: the microsecond is right');
+}
+
+$node->stop;
+done_testing();

@@ -1,0 +1,183 @@
+# The statements and links of README.md and docs/*.md.
+#
+# Each page has a server of its own, in whose database shop its SQL blocks run in
+# order, as in psql.  If a block without a language follows, it is what psql must
+# print, except for ids, times and sizes; it can leave out all but the last results.
+# PAGES="README.md docs/outbox.md" chooses pages.
+
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use SeqidTest;
+use SeqidPage;
+
+use File::Basename qw(dirname);
+use IPC::Run ();
+
+my ($begin, $end) = ('@@@ begin ', '@@@ end ');
+
+# Why the block is not run on this server.
+sub reason_to_skip
+{
+	my ($block, $major) = @_;
+
+	return $block->{'not run'} if $block->{'not run'};
+	return unless $block->{'only on'};
+	my ($first, $last) = $block->{'only on'} =~ /^(\d+) (?:to (\d+)|and later)$/
+	  or die "$block->{where}: only on $block->{'only on'}?";
+	return if $major >= $first && $major <= ($last // $major);
+	return "only on $block->{'only on'}";
+}
+
+# Runs blocks in one psql.  Returns what it printed for each, by where the block is, and
+# which of them it ran to their end.
+sub run_blocks
+{
+	my ($node, @blocks) = @_;
+	my $script = $blocks[0]{text} =~ /^CREATE EXTENSION seqid\b/m ? '' : "CREATE EXTENSION seqid;\n\\c\n";
+	my (%printed, %ended, $where);
+
+	for my $block (@blocks)
+	{
+		my $stop = ($block->{output} // '') =~ /^ERROR:/m ? 'off' : 'on';
+
+		$script .= "\\echo $begin$block->{where}\n\\set ON_ERROR_STOP $stop\n$block->{text}"
+		  . "\\set ON_ERROR_STOP on\n\\echo $end$block->{where}\n";
+	}
+	IPC::Run::run([ 'psql', '-Xq', '-P', 'footer=off', '-d', $node->connstr('shop') ],
+		'<', \$script, '>', \my $output, '2>&1', IPC::Run::timeout(900));
+	for my $line (split /\n/, $output)
+	{
+		if ($line =~ /^$begin(.*)/) { $where = $1; $printed{$where} = ''; }
+		elsif ($line =~ /^$end(.*)/) { $ended{$1} = 1; }
+		else { $printed{ $where // '' } .= "$line\n"; }
+	}
+	return (\%printed, \%ended);
+}
+
+# The results in what psql prints, without what differs from run to run.  Examples have
+# times before 2026, which are compared.
+sub results
+{
+	my ($text) = @_;
+
+	for ($text)
+	{
+		s/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/<uuid>/g;
+		s/\b20(2[6-9]|[3-9]\d)-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?([+-]\d\d(:\d\d)?)?/<time>/g;
+		s/\b([4-9]\d{17}|1\d{18})\b/<id>/g;
+		s/\b1[789]\d{11}\b/<milliseconds>/g;
+		s/\b\d+\.\d{6,}\b/<number>/g;
+		s/\b\d+ (bytes|kB|MB|GB)\b/<size>/g;
+		s/\b\d+ ms\b/<time>/g;
+
+		# Columns are as wide as what was replaced.
+		s/-{2,}/-/g;
+		s/ +/ /g;
+		s/^ | $//mg;
+		s/^\n+|\n+$//g;
+	}
+	return split /\n{2,}/, $text;
+}
+
+# Two texts: the output on the page, and the part of what was printed that it must equal.
+sub comparable
+{
+	my ($block, $printed) = @_;
+	my @expected = results($block->{output});
+	my @got = results($printed);
+
+	splice @got, 0, @got - @expected if @got > @expected;
+	s/\n.*//s for $block->{'only headings compared'} ? (@expected, @got) : ();
+	return (join("\n\n", @got), join("\n\n", @expected));
+}
+
+sub test_blocks
+{
+	my ($node, $page) = @_;
+	my ($major) = $node->pg_version =~ /^(\d+)/;
+	my @blocks = grep { $_->{language} eq 'sql' } @{ $page->{blocks} };
+	my ($printed, $ended) = run_blocks($node, grep { !reason_to_skip($_, $major) } @blocks);
+
+	for my $block (@blocks)
+	{
+		my $where = $block->{where};
+	  SKIP:
+		{
+			my $reason = reason_to_skip($block, $major);
+
+			skip "$where: $reason", 1 if $reason;
+			ok($ended->{$where}, $where) or diag($printed->{$where} // 'not reached');
+			next unless $ended->{$where} && $block->{output};
+			my ($got, $expected) = comparable($block, $printed->{$where});
+			is($got, $expected, "$where: output");
+		}
+	}
+	return;
+}
+
+# What the extension has that the page does not name, with its arguments.
+sub not_listed
+{
+	my ($node, $page) = @_;
+	my $text = join "\n", values %{ $page->{text} };
+	my $objects = $node->safe_psql('postgres', <<'SQL');
+LOAD 'seqid';
+SELECT format('%s%s(%s)', CASE WHEN pronamespace = 'seqid'::regnamespace THEN 'seqid.' END, proname,
+           regexp_replace(replace(replace(replace(
+               regexp_replace(pg_get_function_arguments(p.oid), '(, )?\mOUT .*', ''),
+               'timestamp with time zone', 'timestamptz'), 'integer', 'int'), 'IN ', ''), '::\w+', '', 'g'))
+  FROM pg_proc p
+  JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+  JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+ WHERE e.extname = 'seqid'
+ UNION ALL
+SELECT name FROM pg_settings WHERE name LIKE 'seqid.%'
+SQL
+
+	return grep { index($text, "`$_`") < 0 } split /\n/, $objects;
+}
+
+# The anchors that GitHub makes of a page's headings.
+sub anchors
+{
+	my ($path) = @_;
+	my @headings = map { /^#+ (.*)/ ? lc $1 : () } values %{ SeqidPage->new($path)->{text} };
+
+	return map { s/[^\w\- ]//gr =~ tr/ /-/r } @headings;
+}
+
+sub broken_links
+{
+	my ($page) = @_;
+	my @broken;
+
+	for my $number (sort { $a <=> $b } keys %{ $page->{text} })
+	{
+		while ($page->{text}{$number} =~ /\]\(([^)#\s]*)(?:#([^)\s]*))?\)/g)
+		{
+			my ($file, $anchor) = ($1, $2);
+			my $target = $file eq '' ? $page->{path} : dirname($page->{path}) . "/$file";
+
+			next if $file =~ m{^https?://};
+			next if -e $target && (!defined $anchor || grep { $_ eq $anchor } anchors($target));
+			push @broken, "line $number: $target" . (defined $anchor ? "#$anchor" : '');
+		}
+	}
+	return @broken;
+}
+
+for my $path ($ENV{PAGES} ? split ' ', $ENV{PAGES} : ('README.md', glob 'docs/*.md'))
+{
+	my $page = SeqidPage->new($path);
+
+	is(join("\n", broken_links($page)), '', "$path: links");
+	next unless grep { $_->{language} eq 'sql' } @{ $page->{blocks} };
+	my $node = new_server($path =~ s/\W/_/gr, init => [ extra => [ '--no-locale', '-E', 'UTF8' ] ],
+		conf => "timezone = 'UTC'\njit = off\nmax_parallel_workers_per_gather = 0\n");
+	is(join("\n", not_listed($node, $page)), '', "$path: has all functions and settings")
+	  if $path eq 'docs/reference.md';
+	$node->safe_psql('postgres', 'CREATE DATABASE shop');
+	test_blocks($node, $page);
+	$node->stop('immediate');
+}
+done_testing();
