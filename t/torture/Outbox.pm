@@ -107,8 +107,8 @@ sub writer
 		my %server = servers();
 
 		run_script("writer$number", "$server{primary} dbname=postgres",
-			join('', "\\set ON_ERROR_STOP on\n", (map { transaction($levels[ rand @levels ]) } 1 .. 20),
-				$number == 1 ? end_prepared(0.3) : ()),
+			join('', "\\set ON_ERROR_STOP on\n", $number == 1 ? end_prepared(0.5) : (),
+				map { transaction($levels[ rand @levels ]) } 1 .. ($number == 1 ? 3 : 20)),
 			'prepared');
 	};
 }
@@ -133,7 +133,7 @@ SELECT bool_or(replayed) AS replayed FROM poll \\gset
 ";
 my %bounds = (
 	primary => $horizon,
-	replica => $horizon . $replica,
+	replica => '\connect "PRIMARY dbname=postgres"' . $horizon . $replica,
 	max => 'SELECT 0 AS asked, 0 AS answered, coalesce(max(id) + 1, 0) AS snowflake,
 	coalesce((SELECT id FROM outbox_comb ORDER BY id DESC LIMIT 1), :\'comb_from\') AS comb FROM outbox \gset' . "\n");
 
@@ -149,9 +149,11 @@ SELECT line FROM (
 	UNION ALL
 	SELECT 3, '', concat_ws('|', 'poll', :'primary', :asked, :answered, :snowflake, :'comb')) rows
 ORDER BY part, id COLLATE "C";
+\set snowflake_from :snowflake
+\set comb_from :comb
 };
 
-# Polls once. True if it succeeds.
+# Polls a few times. True if all polls succeed.
 sub poll
 {
 	my ($reader, $anew) = @_;
@@ -165,7 +167,7 @@ sub poll
 	return run_script("reader_$reader", "$server{primary} dbname=postgres",
 		"\\set ON_ERROR_STOP on\n\\set primary '$server{primary}'\n"
 		  . "\\set snowflake_from $snowflake\n\\set comb_from $comb\n"
-		  . ($bounds{$reader} =~ s/STANDBY/$server{standby}/r) . $read,
+		  . ((($bounds{$reader} . $read) x 10) =~ s/(STANDBY|PRIMARY)/$server{lc $1}/gr),
 		"$reader.read");
 }
 
@@ -248,9 +250,9 @@ sub judge_outbox
 	poll_until
 	{
 		run_script('end', $where, end_prepared(1), 'prepared');
-		return (ask($node, 'postgres', 'SELECT count(*) FROM pg_prepared_xacts') // 1) == 0;
+		return (ask($node, 'postgres', 'SELECT count(*) FROM seqid.horizon_holders') // 1) == 0;
 	}
-	or die 'transactions stay prepared';
+	or die 'transactions hold the horizon for ever';
 	cmp_ok(-s "$directory/prepared", '>', 0, 'transactions were prepared and ended by another session');
 
 	my @rows = split /\n/, $node->safe_psql('postgres', 'SELECT id::text FROM outbox UNION ALL SELECT id::text FROM outbox_comb');

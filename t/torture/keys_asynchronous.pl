@@ -1,10 +1,9 @@
 # keys_asynchronous.pl
 #	  keys.pl with an asynchronous standby.
 
-use strict;
-use warnings;
-
 use FindBin;
+use lib "$FindBin::RealBin/..";
+use SeqidTest;
 
 $ENV{SEQID_ASYNCHRONOUS} = 1;
 do "$FindBin::RealBin/keys.pl" or die $@ || $!;
