@@ -263,7 +263,8 @@ sub judge_outbox
 	{
 		poll_until { poll($reader, $anew) } or die "reader $reader does not come to the end";
 		my ($level, $out_of_order, @polls) = rows_read($reader, $anew);
-		my $missed = grep { !exists $level->{$_} } @rows;
+		my @missed = sort grep { !exists $level->{$_} } @rows;
+		my $missed = @missed;
 
 		diag(@rows . " rows, $missed missed by reader $reader in " . @polls . ' polls');
 		if ($reader eq 'max')
@@ -273,7 +274,7 @@ sub judge_outbox
 		}
 		push @horizons, @polls;
 		my @lost = grep { !$exists{$_} && ($reader eq 'replica' || $level->{$_} !~ /^(?:local|off)$/) } keys %$level;
-		is($missed, 0, "$reader: no row was missed");
+		is($missed, 0, "$reader: no row was missed") or diag("@missed[0, -1], last poll @{ $polls[-1] }");
 		is($out_of_order, 0, "$reader: all rows came in order and once");
 		is(scalar(@lost), 0, "$reader: no row was lost after it was read");
 	}

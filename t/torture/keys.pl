@@ -261,7 +261,7 @@ torture(\&settle, sub { !$asynchronous || $count{'promotions that lose WAL'} >= 
 finish();
 
 # All keys are older than this clock, so that readers come to all rows.
-$clock{ $primary->name }->set('+1min');
+$clock{ $primary->name }->set('+1m');
 judge_outbox($primary, $asynchronous);
 $standby->stop('immediate');
 $primary->stop('immediate');
