@@ -7,6 +7,7 @@
 # SQL returns, without an alert. Each trouble must raise the alerts that it is named for, no
 # others, and they must end with it.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use HTTP::Tiny;
@@ -90,9 +91,8 @@ sub results { @{ prometheus('query?' . $http->www_form_urlencode({ query => $_[0
 
 # raises($what, $alerts, @statements): asserts that after the statements the expressions of
 # these alerts are true, and no others. A scrape can see one half of a change.
-sub raises
+sub raises ($what, $expected, @statements)
 {
-	my ($what, $expected, @statements) = @_;
 	my $raised;
 
 	sql(@statements);

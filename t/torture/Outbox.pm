@@ -15,25 +15,24 @@
 
 package Outbox;
 
+use v5.36;
+
 use Exporter qw(import);
 use Time::HiRes qw(time);
 
 use SeqidTest;
 use Torture;
 
-our @EXPORT = qw(publish_servers servers create_outbox writer reader @readers judge_outbox);
+our @EXPORT = qw(publish servers create_outbox run_writer poll @readers judge_outbox);
 our @readers = ('primary', 'replica', 'max');
 
 # The servers' roles and addresses are in a file, because clients are other processes.
-sub publish_servers
+sub publish (%node)
 {
-	my (%server) = @_;
-
 	open my $file, '>', "$directory/servers.new" or die $!;
-	print $file map { "$_ $server{$_}\n" } sort keys %server;
+	print $file map { "$_ " . $node{$_}->connstr . "\n" } sort keys %node;
 	close $file;
 	rename "$directory/servers.new", "$directory/servers" or die $!;
-	return;
 }
 
 sub servers
@@ -41,19 +40,12 @@ sub servers
 	return map { split ' ', $_, 2 } split /\n/, slurp_file("$directory/servers");
 }
 
-sub create_outbox
+sub create_outbox ($node)
 {
-	my ($node) = @_;
-
 	$node->safe_psql('postgres', "
 		CREATE TABLE outbox (id bigint PRIMARY KEY, level text NOT NULL DEFAULT current_setting('synchronous_commit'));
 		CREATE TABLE outbox_comb (id uuid PRIMARY KEY, level text NOT NULL DEFAULT current_setting('synchronous_commit'))");
-	return;
 }
-
-#
-# Writers
-#
 
 # Not pg_sleep(): its end is a time of the server's clock, which steps.
 sub pause
@@ -78,9 +70,8 @@ sub insert
 	return "SAVEPOINT s;\n$insert" . (rand() < 0.5 ? 'ROLLBACK TO s' : 'RELEASE s') . ";\n";
 }
 
-sub transaction
+sub transaction ($level)
 {
-	my ($level) = @_;
 	my $end = rand;
 
 	return join '', "BEGIN;\nSET LOCAL synchronous_commit = $level;\n", (map { insert() } 0 .. rand 3),
@@ -89,33 +80,24 @@ sub transaction
 
 # Ends a share of the prepared transactions. Under level on, because a standby that is
 # promoted and did not hear of the end would have the transaction prepared again.
-sub end_prepared
+sub end_prepared ($share)
 {
-	my ($share) = @_;
-
 	return "SET synchronous_commit = on;
 SELECT format('%s PREPARED %L', CASE WHEN random() < 0.7 THEN 'COMMIT' ELSE 'ROLLBACK' END, gid), 'SELECT 1'
   FROM pg_prepared_xacts WHERE random() < $share \\gexec\n";
 }
 
 # The first writer also ends transactions that are prepared.
-sub writer
+sub run_writer ($number, @levels)
 {
-	my ($number, @levels) = @_;
+	my %server = servers();
 
-	return sub {
-		my %server = servers();
-
-		run_script("writer$number", "$server{primary} dbname=postgres",
-			join('', "\\set ON_ERROR_STOP on\n", $number == 1 ? end_prepared(0.5) : (),
-				map { transaction($levels[ rand @levels ]) } 1 .. ($number == 1 ? 3 : 20)),
-			'prepared');
-	};
+	return run_script("writer$number", "$server{primary} dbname=postgres",
+		join('', "\\set ON_ERROR_STOP on\n", $number == 1 ? end_prepared(0.5) : (),
+			map { transaction($levels[ rand @levels ]) } 1 .. ($number == 1 ? 3 : 20)),
+		'prepared');
 }
 
-#
-# Readers
-#
 my $horizon = '
 \set asked `date +%s.%N`
 CALL seqid.horizon() \gset
@@ -154,9 +136,8 @@ ORDER BY part, id COLLATE "C";
 };
 
 # Polls a few times. True if all polls succeed.
-sub poll
+sub poll ($reader, $anew)
 {
-	my ($reader, $anew) = @_;
 	my %server = servers();
 	my $last = -e "$directory/$reader.read" ? `tail -n 1 $directory/$reader.read` : '';
 	my (undef, $primary, undef, undef, $snowflake, $comb) = split /\|/, $last =~ s/\n//r;
@@ -171,22 +152,10 @@ sub poll
 		"$reader.read");
 }
 
-sub reader
-{
-	my ($reader, $anew) = @_;
-
-	return sub { poll($reader, $anew) };
-}
-
-#
-# The verdict
-#
-
 # The rows that a reader read, with their levels; the number that came out of order or
 # again; and its polls.
-sub rows_read
+sub rows_read ($reader, $anew)
 {
-	my ($reader, $anew) = @_;
 	my (@rows, @polls, %level, %last);
 	my $out_of_order = 0;
 	my $primary = '';
@@ -216,9 +185,8 @@ sub rows_read
 }
 
 # How many horizons are less than one that was returned before they were asked for.
-sub horizons_that_went_back
+sub horizons_that_went_back ($anew, @polls)
 {
-	my ($anew, @polls) = @_;
 	my @answered = sort { $a->[2] <=> $b->[2] } @polls;
 	my $went_back = 0;
 	my %greatest;
@@ -240,9 +208,8 @@ sub horizons_that_went_back
 }
 
 # Lets readers come to the end, and asserts what they read.
-sub judge_outbox
+sub judge_outbox ($node, $anew)
 {
-	my ($node, $anew) = @_;
 	my $where = $node->connstr('postgres');
 	my %exists;
 	my @horizons;
@@ -280,7 +247,6 @@ sub judge_outbox
 	}
 	cmp_ok(scalar(@horizons), '>', 20, 'readers polled');
 	is(horizons_that_went_back($anew, @horizons), 0, 'no horizon went back');
-	return;
 }
 
 1;

@@ -6,6 +6,8 @@
 
 package Torture;
 
+use v5.36;
+
 use Exporter qw(import);
 use File::Basename qw(basename);
 use List::Util qw(shuffle);
@@ -26,15 +28,10 @@ my @children;
 srand($seed);
 diag("seed $seed, $minutes minutes");
 
-#
-# Clients
-#
-
 # Repeats something in a process of its own until finish(), after a pause if it returns
 # false.
-sub repeatedly
+sub repeatedly ($run)
 {
-	my ($run) = @_;
 	my $pid = fork // die "fork: $!";
 
 	if ($pid == 0)
@@ -50,7 +47,6 @@ sub repeatedly
 		POSIX::_exit(0);
 	}
 	push @children, $pid;
-	return;
 }
 
 sub finish
@@ -58,7 +54,6 @@ sub finish
 	append_to_file("$directory/stop", '');
 	waitpid $_, 0 for splice @children;
 	ok(!-e "$directory/died", 'clients ran to the end') or diag(slurp_file("$directory/died"));
-	return;
 }
 
 END
@@ -70,9 +65,8 @@ END
 
 # Runs a psql script, and appends its output and its errors to files. True if it succeeds.
 # psql prints a result when it is complete, so that each key returned is in the file.
-sub run_script
+sub run_script ($name, $where, $script, $output)
 {
-	my ($name, $where, $script, $output) = @_;
 	my $file = "$directory/$name.sql";
 
 	open my $out, '>', $file or die "$file: $!";
@@ -83,23 +77,16 @@ sub run_script
 }
 
 # The result of a statement, or undef if it fails.
-sub ask
+sub ask ($node, $database, $sql)
 {
-	my ($node, $database, $sql) = @_;
 	my ($status, $out) = eval { $node->psql($database, $sql) };
 
 	return defined $status && $status == 0 ? $out : undef;
 }
 
-#
-# Faults
-#
-
 # Faults of a server, each with its weight. Each returns whether it happened.
-sub server_faults
+sub server_faults ($node, $start)
 {
-	my ($node, $start) = @_;
-
 	return (
 		'postmaster kills' => [ 4, sub { $node->()->kill9; $start->(); } ],
 		'immediate restarts' => [ 1, sub { $node->()->stop('immediate'); $start->(); } ],
@@ -115,9 +102,8 @@ sub server_faults
 
 # Injects each fault once, and then as weights and chance decide, until the time is over
 # and enough has happened.
-sub torture
+sub torture ($settle, $enough, %faults)
 {
-	my ($settle, $enough, %faults) = @_;
 	my @first = shuffle(sort keys %faults);
 	my @lot = map { ($_) x $faults{$_}[0] } sort keys %faults;
 	my $end = time + 60 * $minutes;
@@ -133,12 +119,7 @@ sub torture
 	}
 	ok($enough->(), 'enough has happened');
 	diag(join ', ', map { "$count{$_} $_" } sort keys %count);
-	return;
 }
-
-#
-# The verdict
-#
 
 # Asserts that no key occurs twice in the files DATABASE.*.keys of a database.
 sub keys_are_unique
@@ -172,14 +153,11 @@ sub keys_are_unique
 	cmp_ok($given{$_}, '>', 1000, "${_}s were generated") for sort keys %given;
 	is(scalar(@repeated), 0, 'no key was generated twice in a database') or diag($repeated[0]);
 	diag(join ', ', (map { "$given{$_} ${_}s" } sort keys %given), @repeated . ' duplicates');
-	return;
 }
 
 # The errors of clients that match a pattern.
-sub errors_like
+sub errors_like ($pattern)
 {
-	my ($pattern) = @_;
-
 	return grep { /$pattern/ } map { split /\n/, slurp_file($_) } glob "$directory/*.errors";
 }
 

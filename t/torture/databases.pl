@@ -10,8 +10,8 @@
 # So a copy must not generate a key of the template's rows, its horizon must not be
 # earlier than the template's, and no row can appear before that.
 
+use v5.36;
 use Time::HiRes qw(sleep);
-
 use FindBin;
 use lib "$FindBin::RealBin/..", $FindBin::RealBin;
 use SeqidTest;
@@ -23,11 +23,8 @@ my @passing = map { "passing_$_" } 1 .. 8;
 my @oids = 50001 .. 50005;
 
 my $shim = SeqidShim->new;
-my $node = PostgreSQL::Test::Cluster->new('main');
+my $node;
 
-#
-# Clients
-#
 my $model = <<'SQL';
 CREATE EXTENSION seqid;
 CREATE TABLE kept (id bigint PRIMARY KEY, id53 bigint UNIQUE, comb uuid UNIQUE);
@@ -76,9 +73,8 @@ sub statements
 
 # Sessions meet in the first databases. Keys of copies are not recorded: copies of one
 # template can repeat each other's keys.
-sub visit
+sub visit ($number)
 {
-	my ($number) = @_;
 	my $place = rand;
 	my $database = $place < 0.3 ? $lasting[ rand 3 ]
 	  : $place < 0.6 ? $lasting[ rand @lasting ]
@@ -89,14 +85,9 @@ sub visit
 		$database =~ /lasting/ ? "$database.$number.keys" : 'copies');
 }
 
-#
-# Databases that come and go
-#
-
 # Keeps the verdict on a database, which can be dropped later.
-sub judge
+sub judge ($database)
 {
-	my ($database) = @_;
 	my $verdict = ask($node, $database, 'SELECT * FROM verdict');
 
 	append_to_file("$directory/verdicts", "$verdict\n") if $verdict;
@@ -133,23 +124,13 @@ sub returned
 	return (@created - keys %oids, scalar(grep { /passing/ } @created));
 }
 
-#
-# Faults
-#
 sub set_clock
 {
-	my @seconds = (-8, -5, -2, -1, 0, 0, 1, 2);
-
-	$shim->set(offset_ns => $seconds[ rand @seconds ] * 1_000_000_000);
+	$shim->set(offset_ns => (-8, -5, -2, -1, 0, 0, 1, 2)[ rand 8 ] * 1_000_000_000);
 	return 1;
 }
 
-sub start
-{
-	set_clock();
-	$shim->start($node);
-	return 1;
-}
+sub start { set_clock(); $shim->start($node); return 1 }
 
 # At a reading of one process, and for all processes from then on. False if the process
 # does not read so often.
@@ -167,15 +148,9 @@ sub step_within_call
 	return $happened;
 }
 
-#
-# The run
-#
-$node->init;
-$node->append_conf('postgresql.conf', "restart_after_crash = on
-log_statement = none
-max_connections = 60
-");
-start();
+set_clock();
+$node = new_server('main', clock => $shim, extension => 0,
+	conf => "restart_after_crash = on\nlog_statement = none\nmax_connections = 60\n");
 $node->safe_psql('postgres', 'CREATE DATABASE model');
 $node->safe_psql('model', $model);
 $node->safe_psql('postgres', "CREATE DATABASE $_ TEMPLATE model") for @lasting;
@@ -189,10 +164,7 @@ my $visit_all = sub { ask($node, $_, $insert) for @lasting };
 $visit_all->();
 repeatedly($visit_all);
 repeatedly(\&come_and_go);
-for my $number (1 .. 6)
-{
-	repeatedly(sub { visit($number) });
-}
+for my $number (1 .. 6) { repeatedly(sub { visit($number) }) }
 
 torture(
 	sub { wait_until($node, 'SELECT true') or die 'the server does not come back' },
@@ -203,9 +175,6 @@ torture(
 finish();
 $shim->set(offset_ns => 0);
 
-#
-# The verdict
-#
 my %sum = map { $_ => 0 } qw(rows polls went_back missed);
 
 for my $database (@lasting, grep { ask($node, $_, 'SELECT 1') } @passing)

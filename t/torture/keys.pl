@@ -12,25 +12,21 @@
 #
 # Outbox.pm describes what happens to rows.
 
+use v5.36;
 use File::Path ();
+use List::Util qw(sum0);
 use Time::HiRes qw(sleep);
-
 use FindBin;
 use lib "$FindBin::RealBin/..", $FindBin::RealBin;
 use Outbox;
 use SeqidTest;
 use Torture;
 
-
 my $asynchronous = $ENV{SEQID_ASYNCHRONOUS} // 0;
 my @databases = ('postgres', 'other');
 my @levels = ('on', 'local', 'off', 'remote_write', 'remote_apply');
 my ($primary, $standby, %clock);
 my $generation = 0;
-
-#
-# Clients
-#
 
 # A literal shard belongs to one server and its synchronous standbys.
 my $shard = $asynchronous ? '(SELECT shard FROM seqid.stat_server)' : '1';
@@ -49,9 +45,8 @@ my @statements = (
 	$in_transactions);
 
 # Returns a client that repeats a statement in a database.
-sub client
+sub client ($database, $number)
 {
-	my ($database, $number) = @_;
 	my $level;
 
 	return sub {
@@ -68,60 +63,22 @@ sub client
 	};
 }
 
-#
-# Servers
-#
-
-# Lets clients connect to the primary, its standby if there is one, and an old primary
-# if one is given.
-sub publish
-{
-	my ($overtaken) = @_;
-	my %node = (primary => $primary);
-
-	$node{standby} = $standby if $standby != $primary;
-	$node{overtaken} = $overtaken if $overtaken;
-	publish_servers(map { $_ => $node{$_}->connstr } keys %node);
-	return;
-}
-
-sub random_offset
-{
-	my @offsets = ('-6s', '-5s', '-2s', '-1s', '+0s', '+0s', '+1s', '+2s');
-
-	return $offsets[ rand @offsets ];
-}
-
-sub start
-{
-	my ($node) = @_;
-
-	$clock{ $node->name }->start($node);
-	return 1;
-}
+sub random_offset { return (qw(-6s -5s -2s -1s +0s +0s +1s +2s))[ rand 8 ] }
+sub start ($node) { $clock{ $node->name }->start($node); return 1 }
 
 # Processes of a killed server can still use its files. What cannot be removed goes
 # with the temporary directory.
-sub remove
-{
-	my ($path) = @_;
-
-	File::Path::remove_tree($path, { error => \my $errors });
-	return;
-}
+sub remove ($path) { return File::Path::remove_tree($path, { error => \my $errors }) }
 
 sub make_standby
 {
 	my $name = 'node' . ++$generation;
 
-	$primary->backup($name);
-	$standby = PostgreSQL::Test::Cluster->new($name);
 	$clock{$name} = SeqidClock->new;
 	$clock{$name}->set(random_offset());
-	$standby->init_from_backup($primary, $name, has_streaming => 1);
-	remove($primary->backup_dir . "/$name");
-	start($standby);
-	return;
+	$standby = new_standby($primary, $name, clock => $clock{$name});
+	remove($primary->backup_dir . "/for_$name");
+	publish(primary => $primary, standby => $standby);
 }
 
 # What pg_stat_replication shows of a standby in its place.
@@ -129,15 +86,8 @@ my $attached = $asynchronous ? "state = 'streaming'" : "sync_state = 'sync'";
 
 sub settle
 {
-	wait_until($primary,
-		"SELECT count(*) = 1 FROM pg_stat_replication WHERE $attached")
-	  or die 'no standby';
-	return;
+	wait_until($primary, "SELECT count(*) = 1 FROM pg_stat_replication WHERE $attached") or die 'no standby';
 }
-
-#
-# Faults
-#
 
 # Stops the WAL sender, so that the primary's disk has WAL that the standby does not
 # have, and returns its process. A stopped receiver would read later what was sent.
@@ -151,22 +101,15 @@ sub stall_standby
 }
 
 # The number of bytes that clients got from old primaries.
-sub size_from_overtaken
-{
-	my $size = 0;
-
-	$size += -s $_ for glob "$directory/*.overtaken.keys";
-	return $size;
-}
+sub size_from_overtaken { return sum0 map { -s } glob "$directory/*.overtaken.keys" }
 
 # Lets clients use both servers while either is killed or its clock set, until they got
 # keys from the old one.
-sub split_brain
+sub split_brain ($overtaken)
 {
-	my ($overtaken) = @_;
 	my $size = size_from_overtaken();
 
-	publish($overtaken);
+	publish(primary => $primary, overtaken => $overtaken);
 	for my $moment (1 .. 1 + int rand 3)
 	{
 		my $node = rand() < 0.5 ? $primary : $overtaken;
@@ -178,8 +121,6 @@ sub split_brain
 		start($node);
 	}
 	poll_until { size_from_overtaken() > $size } or die 'no client uses the old primary';
-	publish();
-	return;
 }
 
 sub promote
@@ -203,10 +144,9 @@ sub promote
 		split_brain($old);
 		$old->kill9;
 	}
-	publish();
+	publish(primary => $primary);
 	remove($old->data_dir);
 	make_standby();
-	publish();
 	return 1;
 }
 
@@ -224,16 +164,8 @@ my %faults = (
 	'standby stalls' => [ 1, sub { kill 'CONT', stall_standby() // () } ],
 	'promotions' => [ $asynchronous ? 12 : 3, \&promote ]);
 
-#
-# The run
-#
-$primary = PostgreSQL::Test::Cluster->new('node0');
-$clock{ $primary->name } = SeqidClock->new;
-$primary->init(allows_streaming => 1);
-start($primary);
-$primary->safe_psql('postgres', 'CREATE DATABASE other');
-$primary->safe_psql($_, 'CREATE EXTENSION seqid') for @databases;
-$primary->append_conf('postgresql.conf', "
+$clock{node0} = SeqidClock->new;
+$primary = new_server('node0', clock => $clock{node0}, streaming => 1, conf => "
 restart_after_crash = on
 log_statement = none
 wal_retrieve_retry_interval = '200ms'
@@ -241,21 +173,22 @@ wal_receiver_status_interval = 1
 max_connections = 40
 max_prepared_transactions = 40
 checkpoint_timeout = 30s
-" . ($asynchronous ? "seqid.shards = '" . ($ENV{SEQID_SHARDS} // '16-31') . "'\n"
-	: "synchronous_standby_names = '*'\n"));
+" . ($asynchronous ? "seqid.shards = '" . ($ENV{SEQID_SHARDS} // '16-31') . "'\n" : ''));
+$primary->safe_psql('postgres', 'CREATE DATABASE other');
+$primary->safe_psql('other', 'CREATE EXTENSION seqid');
+create_outbox($primary);
+$primary->append_conf('postgresql.conf', "synchronous_standby_names = '*'") unless $asynchronous;
 make_standby();
 $primary->stop;
 start($primary);
-publish();
 settle();
 
 for my $database (@databases)
 {
 	repeatedly(client($database, $_)) for 0 .. $#statements;
 }
-create_outbox($primary);
-repeatedly(writer($_, @levels)) for 1 .. 6;
-repeatedly(reader($_, $asynchronous)) for @readers;
+for my $number (1 .. 6) { repeatedly(sub { run_writer($number, @levels) }) }
+for my $reader (@readers) { repeatedly(sub { poll($reader, $asynchronous) }) }
 
 torture(\&settle, sub { !$asynchronous || $count{'promotions that lose WAL'} >= 2 }, %faults);
 finish();

@@ -1,6 +1,7 @@
 # keys_asynchronous.pl
 #	  keys.pl with an asynchronous standby.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
