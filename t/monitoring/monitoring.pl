@@ -1,0 +1,220 @@
+# monitoring.pl
+#	  examples/monitoring/ with Debian's exporter for PostgreSQL and Prometheus.
+#
+# promtool checks the rules and runs their tests, which include how long an alert
+# waits. Then an exporter queries a server as a role with the documented privileges and
+# nothing else, and Prometheus scrapes it. All metrics must exist and have the values that
+# SQL returns, without an alert. Each trouble must raise the alerts that it is named for, no
+# others, and they must end with it.
+
+use v5.36;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use HTTP::Tiny;
+use JSON::PP qw(decode_json);
+use SeqidTest;
+use Time::HiRes qw(time);
+
+my $examples = "$FindBin::RealBin/../../examples/monitoring";
+my $directory = PostgreSQL::Test::Utils::tempdir;
+my $rules = slurp_file("$examples/alerts.yaml");
+my @alerts = sort $rules =~ /^ *- alert: (\w+)/mg;
+my %tested = map { $_ => 1 } slurp_file("$examples/alerts_test.yaml") =~ /ALERTS\{alertname="(\w+)"/g;
+
+command_ok([ 'promtool', 'check', 'rules', "$examples/alerts.yaml" ], 'the rules are well formed');
+command_ok([ 'promtool', 'test', 'rules', "$examples/alerts_test.yaml" ], 'each alert is raised, and not too early');
+is_deeply([ sort keys %tested ], \@alerts, 'each alert has a test');
+for my $runbook ($rules =~ /^ *runbook: (.*)/mg)
+{
+	# As GitHub makes anchors of headings.
+	my ($page, $anchor) = split /#/, $runbook;
+	my @anchors = map { lc =~ s/[^a-z0-9 _-]//gr =~ tr/ /-/r } slurp_file("$examples/../../$page") =~ /^#+ (.*)/mg;
+
+	ok((grep { $_ eq $anchor } @anchors), "$runbook exists");
+}
+
+my $shim = SeqidShim->new;
+my $node = new_server('main', clock => $shim, streaming => 1, extension => 0, conf => "restart_after_crash = off\n");
+
+# How many seconds the server's clock is ahead.
+sub set_clock { $shim->set(offset_ns => int($_[0]) * 1_000_000_000) }
+sub restart { $node->stop; $shim->start($node) }
+# In a session each, which knows the settings.
+sub sql { map { $node->safe_psql('shop', "LOAD 'seqid'; $_") } @_ }
+
+$node->safe_psql('postgres', "
+	CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor;
+	ALTER ROLE regress_monitor SET search_path = public, ids;
+	CREATE DATABASE shop; CREATE DATABASE office; CREATE DATABASE other;
+	ALTER DATABASE shop SET seqid.shards = 5;");
+sql('CREATE EXTENSION seqid; GRANT EXECUTE ON FUNCTION pg_show_all_file_settings() TO regress_monitor');
+$node->safe_psql('office', 'CREATE SCHEMA ids; CREATE EXTENSION seqid SCHEMA ids; GRANT USAGE ON SCHEMA ids TO regress_monitor');
+
+my ($exporter, $prometheus) = map { '127.0.0.1:' . PostgreSQL::Test::Cluster::get_free_port() } 1 .. 2;
+$ENV{DATA_SOURCE_NAME} = 'user=regress_monitor sslmode=disable ' . $node->connstr('shop');
+spawn("$directory/exporter.log", 'prometheus-postgres-exporter', "--web.listen-address=$exporter",
+	"--extend.query-path=$examples/queries.yaml", '--auto-discover-databases', '--include-databases=office');
+append_to_file("$directory/prometheus.yml", "
+global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}
+rule_files: ['$examples/alerts.yaml']
+scrape_configs: [{job_name: postgres, static_configs: [{targets: ['$exporter']}]}]
+");
+spawn("$directory/prometheus.log", 'prometheus', "--config.file=$directory/prometheus.yml",
+	"--storage.tsdb.path=$directory/prometheus", "--web.listen-address=$prometheus", '--log.level=warn');
+
+my $http = HTTP::Tiny->new(timeout => 20);
+my %metric;
+
+# Keys are a name, or a name and a database or layout. Returns the number of series.
+sub scrape
+{
+	my $answer = $http->get("http://$exporter/metrics")->{content};
+
+	%metric = ();
+	for (split /\n/, $answer)
+	{
+		my ($name, $labels, $value) = /^(\w+)(.*) (\S+)$/ or next;
+
+		$metric{ join ' ', $name, $labels =~ /(?:datname|layout)="(\w+)"/ } = $value;
+	}
+	return scalar(() = $answer =~ /^seqid_/mg);
+}
+
+sub prometheus
+{
+	my $answer = $http->get("http://$prometheus/api/v1/$_[0]");
+
+	return $answer->{success} ? decode_json($answer->{content})->{data} : {};
+}
+
+sub results { @{ prometheus('query?' . $http->www_form_urlencode({ query => $_[0] }))->{result} // [] } }
+
+# raises($what, $alerts, @statements): asserts that after the statements the expressions of
+# these alerts are true, and no others. A scrape can see one half of a change.
+sub raises ($what, $expected, @statements)
+{
+	my $raised;
+
+	sql(@statements);
+	my $since = time;
+	poll_until
+	{
+		return 0 unless results("timestamp(up == 1) > $since");
+		$raised = join ' ', sort map { $_->{name} } grep { results($_->{query}) }
+		  map { @{ $_->{rules} } } @{ prometheus('rules')->{groups} };
+		return $raised eq $expected;
+	};
+	is($raised, $expected, $what);
+}
+
+my $generate = 'SELECT snowflake_nextval(), comb_uuid()';
+my $horizon = 'CALL seqid.horizon()';
+my $reload = 'SELECT pg_reload_conf()';
+
+poll_until { scrape(); defined $metric{'seqid_shard_number shop'} && $metric{'seqid_database_years_left office'} }
+  or die slurp_file("$directory/exporter.log");
+poll_until { results('seqid_shard_number') } or die slurp_file("$directory/prometheus.log");
+sql($generate, 'SELECT snowflake53_nextval(7)', $horizon);
+scrape();
+
+# The least and the greatest value, and metrics with their labels.
+for my $line (split /\n/, <<'METRICS')
+0 0 pg_exporter_last_scrape_error, seqid_file_settings_unreadable, seqid_server_preloaded, seqid_shard_refused shop
+0 0 seqid_database_floor_ahead_seconds shop, seqid_database_waiting_for_standby shop
+0 0 seqid_horizon_holders_oldest_seconds shop, seqid_horizon_holders_transactions shop
+0 0 seqid_shards_clock_regressions_total snowflake
+1 1 seqid_extension_installed shop, seqid_server_timeline, seqid_shard_allowed shop, seqid_shard_listed shop
+1 1 seqid_shards_issuing snowflake, seqid_shards_issuing snowflake53
+5 5 seqid_shard_number shop
+10 10 seqid_server_max_clock_regression_seconds
+50 69 seqid_database_years_left shop
+0 2 seqid_database_combs_ahead_seconds shop, seqid_shards_ahead_seconds snowflake
+-2 60 seqid_database_mark_age_seconds shop, seqid_horizon_age_seconds shop
+0 1000 seqid_shards_waits_total snowflake
+1.7e9 4e9 seqid_horizon_told_timestamp_seconds shop, seqid_server_start_time_seconds
+METRICS
+{
+	my ($least, $greatest, $names) = split / /, $line, 3;
+
+	for my $name (split /, /, $names)
+	{
+		my $value = $metric{$name} // 'NaN';
+
+		ok($least <= $value && $value <= $greatest, "$name is from $least to $greatest") or diag($value);
+	}
+}
+is_deeply([ sql('SELECT marks_written FROM seqid.stat_database') ], [ $metric{'seqid_database_marks_written_total shop'} ], 'marks written');
+# office has no shard, and no reader. other has no seqid.
+is_deeply([ @metric{'seqid_shard_number office', 'seqid_horizon_age_seconds office', 'seqid_extension_installed other'} ],
+	[ undef, undef, undef ], 'databases without shard, reader or seqid');
+my $series = scrape();
+sql('SELECT count(snowflake_nextval(g)) FROM generate_series(100, 899) g');
+is(scrape(), $series, 'the number of series does not grow with the shards');
+
+# Names, not sentences.
+my $page = slurp_file("$examples/../../docs/monitoring.md");
+is_deeply([ grep { $page !~ /\b$_\b/ } @alerts, map { /^(seqid_\w+)/ } sort keys %metric ], [], 'alerts and metrics are documented');
+raises('no alert without trouble', '');
+
+raises('a shard outside the allowed list', 'SeqidListedShardRefused SeqidShardRefused',
+	'ALTER SYSTEM SET seqid.allowed_shards = 6', $reload);
+raises('allowed again', '', "ALTER SYSTEM SET seqid.allowed_shards = '3, 4 - 9'", $reload);
+
+# ALTER SYSTEM does not accept this list, and the setting does not show it.
+$node->append_conf('postgresql.conf', "seqid.allowed_shards = '5, x'");
+raises('a list that cannot be read', 'SeqidSettingUnreadable', 'ALTER SYSTEM RESET seqid.allowed_shards', $reload, $horizon);
+is(outcome($node, 'shop', $generate), 55000, 'no shard is allowed in a new session');
+$node->adjust_conf('postgresql.conf', 'seqid.allowed_shards', "'5, 7'");
+raises('it can be read again', '', $reload, $horizon);
+
+my $holder = SeqidSession->new($node, 'shop');
+$holder->query("BEGIN; $generate");
+set_clock(600);
+raises('a transaction holds the horizon', 'SeqidHorizonHeld SeqidHorizonStale');
+$holder->query('ROLLBACK');
+raises('it has ended, and no reader asks', 'SeqidHorizonStale');
+raises('a reader asks again', '', $generate, $horizon);
+
+# The checkpointer reads this setting a little later.
+sql('ALTER SYSTEM SET synchronous_standby_names = nobody', $reload);
+my $ahead = 1200;
+poll_until { set_clock($ahead += 2); $holder->send($generate); $holder->waits_for($node, 'SyncRep') }
+  or die 'the session does not wait for the standby';
+set_clock($ahead + 120);
+raises('the mark waits for a standby that does not exist', 'SeqidHorizonStale SeqidMarkStuck');
+sql('ALTER SYSTEM RESET synchronous_standby_names', $reload);
+$holder->answer;
+raises('the mark advances', '', $generate, $horizon);
+
+set_clock(0);
+is(outcome($node, 'shop', $generate), 55000, 'a snowflake is refused');
+raises('the clock was set back', 'SeqidClockSetBack SeqidIdsNearRefusal SeqidKeysAheadOfClock');
+$holder->close;
+
+restart();
+raises('a mark of an earlier server lifetime is ahead, and no reader asks', 'SeqidHorizonStale SeqidMarkAheadOfClock');
+set_clock(3600);
+raises('the clock has caught up', 'SeqidHorizonStale', $generate);
+raises('a reader asks', '', $horizon);
+
+set_clock(3_786_912_000 - time);    # 2090-01-01
+raises('the end of the 41 bits comes near', 'SeqidHorizonStale SeqidYearsLeft');
+set_clock(3600);
+raises('the clock is right again', '', $horizon);
+raises('the mark is missing', 'SeqidCannotDraw', 'ALTER SEQUENCE seqid.clock_mark RENAME TO mislaid');
+raises('the mark exists again', '', 'SELECT seqid.repair_mark()', $horizon);
+
+sql('REVOKE EXECUTE ON FUNCTION pg_show_all_file_settings() FROM regress_monitor');
+ok(poll_until { scrape(); $metric{pg_exporter_last_scrape_error} }, 'without a privilege one query fails');
+is_deeply([ @metric{'seqid_file_settings_unreadable', 'seqid_shard_number shop', 'seqid_server_timeline'} ],
+	[ undef, 5, 1 ], 'and the others return rows');
+sql('GRANT EXECUTE ON FUNCTION pg_show_all_file_settings() TO regress_monitor');
+
+$node->set_standby_mode;
+restart();
+ok(poll_until { scrape(); ($metric{'seqid_shard_number shop'} // '') eq 'NaN' && !$metric{pg_exporter_last_scrape_error} },
+	'a standby has no shard yet, and each query returns rows');
+is($metric{'seqid_shard_refused shop'}, 0, 'its list is allowed');
+raises('no alert of a standby', '');
+unlike(slurp_file($node->logfile), qr/was terminated by signal|PANIC:/, 'no process of the server died');
+done_testing();
