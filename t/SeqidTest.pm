@@ -181,8 +181,11 @@ sub outcome
 
 my (@spawned, @sharing);
 
-# spawn($file, @command): starts a program that ends with the test; what it prints is
-# appended to the file.  Returns its pid.
+# A signal ends servers and programs too: exit runs END blocks, and no eval catches it.
+$SIG{$_} = sub { exit 1 } for qw(INT TERM);
+
+# spawn($file, @command): starts a program in a process group of its own, which the end
+# of the test kills; what it prints is appended to the file.  Returns its pid.
 sub spawn
 {
 	my ($file, @command) = @_;
@@ -190,6 +193,7 @@ sub spawn
 
 	if ($pid == 0)
 	{
+		POSIX::setsid();
 		open STDOUT, '>>', $file and open STDERR, '>&', \*STDOUT and exec @command;
 		POSIX::_exit(127);
 	}
@@ -201,7 +205,7 @@ END
 {
 	local $?;
 
-	kill 'TERM', @spawned;
+	kill 'KILL', map { -$_ } @spawned;
 	close $_->{in} for @sharing;
 	waitpid $_, 0 for @spawned, map { $_->{pid} } @sharing;
 }
