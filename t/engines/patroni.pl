@@ -259,13 +259,15 @@ my %fault = (
 		kill 'CONT', $primaries[0]{patroni};
 		wait_until_true($primaries[0], 'SELECT pg_is_in_recovery()');
 	},
-	# It waits for its standby.
+	# The first primary waits for its standby, and its ids are below those of the next.
 	silent => sub {
-		my $old = shift @left;
+		my ($old, $new) = (shift @left, $primaries[-1]);
+		my ($first) = slurp_file($new->{ids}) =~ /^(\d+)\n/m;
 
 		wait_until_true($old, q{SELECT count(*) > 0 FROM pg_stat_activity
 			WHERE wait_event = 'SyncRep' AND query ~ 'snowflake_nextval'});
 		ok(is_primary($old), "$trial->{name}: the old primary issues no ids");
+		cmp_ok(last_ms($old), '<', $first >> 22, "$trial->{name}: its last id is below the mark");
 	},
 	# Node 3 does not hear of the next promotion, and again when there is no primary.
 	hide => sub { kill 'STOP', $node[2]{patroni} },
@@ -287,23 +289,29 @@ my %fault = (
 	# It comes past the last id of the one that was lost.
 	pass => sub { wait_past($primaries[-1], last_ms($lost)) });
 
+sub run_trial
+{
+	my $began = time;
+
+	start_cluster();
+	$fault{$_}->() for split ' ', $trial->{faults};
+	kill_groups(map { $_->{client} } @node);
+
+	my %count;
+	$count{$_}++ for map { slurp_file($_->{ids}) =~ /^(\d+)\n/gm } @node;
+	my $repeated = grep { $_ > 1 } values %count;
+	cmp_ok($repeated, $trial->{repeats} ? '>' : '==', 0, sprintf '%s: %d of %d ids repeated, %d s',
+		$trial->{name}, $repeated, scalar(keys %count), time - $began);
+	return 1;
+}
+
 my ($until, $trials) = (time + 60 * ($ENV{SEQID_MINUTES} // 0), 0);
 do
 {
 	for (@trials)
 	{
-		my $began = time;
-
 		($trial, $scope) = ($_, 'trial' . ++$trials);
-		start_cluster();
-		$fault{$_}->() for split ' ', $trial->{faults};
-		kill_groups(map { $_->{client} } @node);
-
-		my %count;
-		$count{$_}++ for map { slurp_file($_->{ids}) =~ /^(\d+)\n/gm } @node;
-		my $repeated = grep { $_ > 1 } values %count;
-		my $name = sprintf '%s: %d of %d ids repeated, %d s', $trial->{name}, $repeated, scalar(keys %count), time - $began;
-		cmp_ok($repeated, $trial->{repeats} ? '>' : '==', 0, $name);
+		eval { run_trial() } or fail("$trial->{name}: $@");
 		stop_cluster();
 	}
 } while time < $until;
