@@ -685,6 +685,13 @@ LANGUAGE C;
 COMMENT ON PROCEDURE seqid.horizon(timestamptz, pg_lsn, bigint, bigint, bigint, uuid) IS
 'a time before which no snowflake or COMB of this database can appear any more, and the same bound as a key of each kind; a standby that has replayed lsn on timeline has all earlier rows';
 
+CREATE FUNCTION seqid.has_replayed(lsn pg_lsn, timeline bigint)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'seqid_has_replayed'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION seqid.has_replayed(pg_lsn, bigint) IS
+'whether this server, standby or primary, has all WAL of the timeline up to lsn, so that later statements see the rows below the horizon that was returned with them';
+
 CREATE FUNCTION seqid.horizon_slots(OUT pid int, OUT virtualtransaction text, OUT held timestamptz)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'seqid_horizon_slots'

@@ -1,20 +1,17 @@
 #!/usr/bin/env bash
-# package.sh: builds the Debian packages and tries them.
+# package.sh: builds the Debian packages and tries them with Debian's own tools.
 #
-# For each release of Debian: builds in a clean chroot, with dpkg-buildpackage;
-# lintian has to find no errors.  Then, in another bare one: installs, draws keys, runs
-# autopkgtest, upgrades, removes, purges; nothing may be left.  The archive for PGXN is
-# installed by its client where the packages were built.  The chroots are made by
-# debootstrap (about two minutes) and kept, see scripts/chroot.sh; what is built goes
-# into copies of them.  Needs root, or sudo.
-#
-# Ends with a line 'N passed, N failed'; the exit status is 0 if none failed.
+# Each release of Debian has a clean chroot, see scripts/chroot.sh; work goes on in
+# copies of it.  dpkg-buildpackage builds, lintian must find no error, autopkgtest runs
+# the suites against the installed package, piuparts installs, removes and purges it.
+# PGXN's client installs the archive of the release.  Needs root, or sudo.
 set -euo pipefail
 
 usage='usage: scripts/package.sh [--keep DIRECTORY] [SUITE...]
 
-  SUITE   bookworm (PostgreSQL 15) or trixie (17); both by default
-  --keep  where the packages are left, in a directory for each suite'
+  SUITE   bookworm (PostgreSQL 15), trixie (17), sid (18) or experimental (19); the first
+          two by default
+  --keep  a directory for the packages, which get a directory for each suite there'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
@@ -28,66 +25,6 @@ if [ "${1:-}" = --keep ]; then
 fi
 suites=("$@")
 [ ${#suites[@]} -gt 0 ] || suites=(bookworm trixie)
-for suite in "${suites[@]}"; do
-	case $suite in
-		bookworm | trixie) ;;
-		*) wrong_usage ;;
-	esac
-done
-
-# bare_copy SUITE DIRECTORY
-bare_copy()
-{
-	make_chroot "$1" "$cache/bare-$1" || return 1
-	as_root cp -a "$cache/bare-$1" "$2"
-}
-
-# The sources as Debian has them: an archive from upstream, and debian/ beside it.
-put_sources()
-{
-	local directory=$1
-
-	as_root mkdir -p "$directory" || return 1
-	as_root cp -r "$work/source" "$directory/seqid-$version" || return 1
-	as_root tar -C "$directory" --exclude=debian --exclude=.ci --exclude=.github \
-		-czf "$directory/seqid_$version.orig.tar.gz" "seqid-$version" || return 1
-	as_root rm -rf "$directory/seqid-$version/.ci" "$directory/seqid-$version/.github"
-}
-
-build_packages()
-{
-	local suite=$1 chroot=$work/$1-build
-
-	say "building packages for Debian $suite"
-	bare_copy "$suite" "$chroot" || return 1
-	put_sources "$chroot/build" || return 1
-	as_root cp "$work/seqid.zip" "$chroot/build" || return 1
-	in_chroot "$chroot" sh "/build/seqid-$version/scripts/package/build.sh" </dev/null
-}
-
-try_packages()
-{
-	local suite=$1 chroot=$work/$1-install built=$work/$1-build/build
-
-	say "installing packages in Debian $suite"
-	bare_copy "$suite" "$chroot" || return 1
-	as_root mkdir "$chroot/packages" || return 1
-	as_root cp -r "$built/first" "$built/second" "$chroot/packages" || return 1
-	as_root cp -r "$built/seqid-$version" "$chroot/packages/source" || return 1
-	in_chroot "$chroot" sh /packages/source/scripts/package/install.sh </dev/null
-}
-
-# The chroots are not needed any more, and are large.
-keep_packages()
-{
-	local suite=$1
-
-	if [ -n "$keep" ]; then
-		as_root mkdir -p "$keep/$suite" || return 1
-		as_root cp "$work/$suite-build/build/first"/* "$keep/$suite" || return 1
-	fi
-	as_root rm -rf "$work/$suite-build" "$work/$suite-install"
-}
 
 clean_up()
 {
@@ -95,24 +32,71 @@ clean_up()
 }
 
 make_work_directory
-
 need_package_lists
 choose_major
-need_packages debootstrap util-linux git make "postgresql-server-dev-$PG_MAJOR"
-copy_sources
-make -s -C "$top" archive PG_CONFIG="/usr/lib/postgresql/$PG_MAJOR/bin/pg_config" ARCHIVE="$work/seqid.zip"
+need_packages debootstrap util-linux git make "postgresql-server-dev-$PG_MAJOR" piuparts
 version=$(sed -n '/"version"/{s/[^:]*: *"//; s/".*//p; q}' "$top/META.json")
 
-log=$work/results
-for suite in "${suites[@]}"; do
-	# A step that fails says so; one that cannot be begun does not.
-	if ! { build_packages "$suite" && try_packages "$suite" && keep_packages "$suite"; } 2>&1 |
-		sed -u "s/^/$suite: /" | tee -a "$log"; then
-		tail -n 1 "$log" | grep -q ': not ok ' || echo "$suite: not ok" | tee -a "$log"
-	fi
-done
+# put_sources DIRECTORY: as Debian has them, an archive from upstream and debian/ beside it.
+put_sources()
+{
+	copy_sources
+	as_root rm -rf "$work/source/.ci" "$work/source/.github"
+	as_root mv "$work/source" "$1/seqid-$version"
+	as_root tar -C "$1" --exclude=debian -czf "$1/seqid_$version.orig.tar.gz" "seqid-$version"
+	make -s -C "$top" archive ARCHIVE="$work/seqid.zip" \
+		PG_CONFIG="/usr/lib/postgresql/$PG_MAJOR/bin/pg_config"
+	as_root mv "$work/seqid.zip" "$1"
+}
 
-passed=$(grep -c '^[a-z]*: ok ' "$log" || true)
-failed=$(grep -c '^[a-z]*: not ok' "$log" || true)
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+# run DIRECTORY TEXT: a script of sh in a chroot.
+run()
+{
+	say "$suite: $2"
+	in_chroot "$1" DEBIAN_FRONTEND=noninteractive sh -euc "$3" >"$work/log" 2>&1 </dev/null ||
+		{ tail -n 100 "$work/log" >&2; die "$suite: $2: failed"; }
+}
+
+for suite in "${suites[@]}"; do
+	make_chroot "$suite" "$cache/bare-$suite" || die "Debian $suite could not be fetched"
+	build=$work/$suite-build
+	test=$work/$suite-test
+	as_root cp -a "$cache/bare-$suite" "$build"
+	as_root cp -a "$cache/bare-$suite" "$test"
+	as_root mkdir "$build/build"
+	put_sources "$build/build"
+
+	# The release of Debian has its own version of PostgreSQL in debian/control.
+	run "$build" 'dpkg-buildpackage' "
+		apt-get update -qq
+		apt-get install -y -qq --no-install-recommends build-essential lintian
+		cd /build/seqid-$version
+		apt-get build-dep -y -qq --no-install-recommends .
+		pg_buildext updatecontrol
+		dpkg-buildpackage -us -uc"
+	run "$build" 'lintian' 'lintian --allow-root --fail-on error /build/*.changes'
+	run "$build" 'pgxn install' "
+		apt-get install -y -qq --no-install-recommends pgxnclient postgresql
+		pgxn install --yes /build/seqid.zip
+		pg_virtualenv -t sh -c '
+			pgxn load --yes -d postgres /build/seqid.zip
+			psql -XAtqc \"SELECT library FROM seqid.version()\" postgres' | grep -Fx $version"
+
+	as_root cp -r "$build/build" "$test/build"
+	run "$test" 'autopkgtest' "
+		apt-get update -qq
+		apt-get install -y -qq --no-install-recommends autopkgtest
+		autopkgtest --timeout-test=2400 /build/*.deb /build/seqid-$version/ -- null"
+
+	say "$suite: piuparts"
+	as_root piuparts --existing-chroot "$cache/bare-$suite" --distribution "${suite/experimental/sid}" \
+		--no-eatmydata --log-level error "$build"/build/postgresql-*-seqid_*.deb >"$work/log" 2>&1 </dev/null ||
+		{ tail -n 100 "$work/log" >&2; die "$suite: piuparts: failed"; }
+
+	if [ -n "$keep" ]; then
+		as_root mkdir -p "$keep/$suite"
+		as_root find "$build/build" -maxdepth 1 -type f -exec cp {} "$keep/$suite" \;
+	fi
+	as_root rm -rf "$build" "$test"
+done
+echo "passed: ${suites[*]}"

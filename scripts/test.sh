@@ -85,7 +85,9 @@ run_suite()
 		isolation) installcheck REGRESS= TAP_TESTS= ;;
 		tap) installcheck REGRESS= ISOLATION= PROVE_TESTS="${PROVE_TESTS:-}" ;;
 		upgrade)
-			build_next && installcheck REGRESS= ISOLATION= PROVE_TESTS="${PROVE_TESTS:-t/upgrade/*.pl}"
+			# Each file replaces what is installed.
+			build_next && PROVE_FLAGS=${PROVE_FLAGS:---timer} \
+				installcheck REGRESS= ISOLATION= PROVE_TESTS="${PROVE_TESTS:-t/upgrade/*.pl}"
 			;;
 		stops)
 			build gcc "$gcc_warnings -DSEQID_TEST_STOPS -DDATABASE_STATES=8" &&

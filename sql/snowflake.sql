@@ -1,164 +1,145 @@
 --
--- Issuing snowflake ids
+-- Issuing snowflake ids; snowflake53.sql includes this file for its layout
 --
+\if :{?kind}
+\else
+\set kind snowflake
+\set shards 1024
+\set millisecond 4096
+\set ids 50000
+\endif
+\set nextval :kind _nextval
+\set nextvals :kind _nextvals
+\set nextblock :kind _nextblock
+\set currval :kind _currval
+\set shard_of :kind _shard
+\set time_of :kind _timestamp
+\set sequence_of :kind _sequence
 
 -- before the first id
-SELECT error_of('SELECT snowflake_currval()');
+SELECT error_of(format('SELECT %s()', :'currval'));
 
 -- The shard is the one asked for; the lowest and the highest exist.
-SELECT s AS shard, snowflake_shard(snowflake_nextval(s)) AS issued_by
-  FROM unnest(ARRAY[0, 1, 5, 127, 128, 1022, 1023]) s;
+SELECT s AS shard, :shard_of(:nextval(s)) AS issued_by
+  FROM unnest(ARRAY[0, 1, 5, :shards / 8, :shards - 2, :shards - 1]) s;
 
--- An id tells the time at which it was issued, to the millisecond: not before
--- the millisecond in which we began to wait for it, and not after it came.
-DO $$
-DECLARE
-	before timestamptz;
-	id bigint;
-BEGIN
-	FOR i IN 1..1000 LOOP
-		before := date_trunc('milliseconds', clock_timestamp());
-		id := snowflake_nextval(3);
-		ASSERT snowflake_timestamp(id) BETWEEN before AND clock_timestamp(), id;
-	END LOOP;
-END
-$$;
+-- An id has the time at which it was issued, to the millisecond: not before the
+-- millisecond in which the call began, and not after it returned.
+SELECT count(*) AS ids, bool_and(:time_of(id) BETWEEN before AND clock_timestamp()) AS in_time
+  FROM (SELECT before, :nextval(3) AS id
+          FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS before
+                  FROM generate_series(1, 1000) OFFSET 0) began OFFSET 0) issued;
 
 -- Each is greater than the one before; far more than a millisecond holds.
-SELECT count(*) AS ids, bool_and(id > previous) AS ascending
+SELECT count(*) = :ids AS ids, bool_and(id > previous) AS ascending
   FROM (SELECT id, lag(id, 1, 0::bigint) OVER (ORDER BY n) AS previous
-          FROM (SELECT n, snowflake_nextval(7) AS id
-                  FROM generate_series(1, 100000) n) drawn) compared;
+          FROM (SELECT n, :nextval(7) AS id FROM generate_series(1, :ids) n) issued) compared;
 
 -- All shards at once: no shard disturbs another.
-SELECT count(*) AS ids, count(DISTINCT id) AS different,
-       bool_and(snowflake_shard(id) = shard) AS own_shard
-  FROM (SELECT n & 1023 AS shard, snowflake_nextval(n & 1023) AS id
-          FROM generate_series(1, 102400) n) drawn;
+SELECT count(*) AS ids, count(DISTINCT id) AS different, bool_and(:shard_of(id) = shard) AS own_shard
+  FROM (SELECT n % :shards AS shard, :nextval(n % :shards) AS id FROM generate_series(1, 102400) n) issued;
 
 -- as a column's default, and the id that the session got last
 CREATE TABLE snowflake_orders (
-	id bigint PRIMARY KEY DEFAULT snowflake_nextval(5),
+	id bigint PRIMARY KEY DEFAULT :nextval(5),
 	item text NOT NULL
 );
 INSERT INTO snowflake_orders (item) VALUES ('first'), ('second');
 INSERT INTO snowflake_orders (item) VALUES ('third')
-	RETURNING id = snowflake_currval() AS returning_is_currval;
-SELECT item, snowflake_shard(id) AS shard FROM snowflake_orders ORDER BY id;
+	RETURNING id = :currval() AS returning_is_currval;
+SELECT item, :shard_of(id) AS shard FROM snowflake_orders ORDER BY id;
 DROP TABLE snowflake_orders;
 
 -- A rolled back transaction does not give its ids back.
-SELECT snowflake_nextval(9) AS kept \gset
+SELECT :nextval(9) AS kept \gset
 BEGIN;
-SELECT snowflake_nextval(9) AS lost \gset
+SELECT :nextval(9) AS lost \gset
 ROLLBACK;
-SELECT :lost > :kept AS later, snowflake_nextval(9) > :lost AS not_reused,
-       snowflake_currval() > :lost AS currval_stays;
+SELECT :lost > :kept AS later, :nextval(9) > :lost AS not_reused, :currval() > :lost AS currval_stays;
 
--- a read-only transaction may draw ids
+-- a read-only transaction can generate ids
 BEGIN READ ONLY;
-SELECT snowflake_nextval(5) > 0 AS issued;
+SELECT :nextval(5) > 0 AS issued;
 COMMIT;
 
 --
 -- the server's shard: of a list, that of the timeline, which is the first here
 --
 SHOW seqid.shards;
-SELECT error_of('SELECT snowflake_nextval()');
-SET seqid.shards = 42;
-SELECT snowflake_shard(snowflake_nextval()) AS configured;
+SELECT error_of(format('SELECT %s()', :'nextval'));
+SET seqid.shards = 21;
+SELECT :shard_of(:nextval()) AS configured;
 SET seqid.shards = ' 7, 16-31,3';
-SELECT snowflake_shard(snowflake_nextval()) AS first_of_list,
-       timeline, shard, shard_source FROM seqid.stat_server;
+SELECT :shard_of(:nextval()) AS first_of_list, timeline, shard, shard_source FROM seqid.stat_server;
 SET seqid.shards = '0-1023';
-SELECT snowflake_shard(snowflake_nextval()) AS first_of_all;
-SET seqid.shards = 1024;
-SET seqid.shards = -2;
-SET seqid.shards = '3, ';
-SET seqid.shards = '3 4';
-SET seqid.shards = '4-3';
-SET seqid.shards = '16-31, 20';
+SELECT :shard_of(:nextval()) AS first_of_all;
+SELECT list, error_of(format('SET seqid.shards = %L', list))
+  FROM unnest(ARRAY['1024', '-2', '3, ', '3 4', '4-3', '16-31, 20']) list;
 SHOW seqid.shards;
 RESET seqid.shards;
 SELECT shard, shard_source FROM seqid.stat_server;
-SELECT error_of('SELECT snowflake_nextval()');
 
 --
 -- many ids in one call
 --
-SELECT count(*) AS ids, count(DISTINCT id) AS different,
-       bool_and(id > previous) AS ascending,
-       bool_and(snowflake_shard(id) = 11) AS own_shard
+SELECT count(*) = :ids AS ids, count(DISTINCT id) = :ids AS different,
+       bool_and(id > previous) AS ascending, bool_and(:shard_of(id) = 11) AS own_shard
   FROM (SELECT id, lag(id, 1, 0::bigint) OVER (ORDER BY n) AS previous
-          FROM snowflake_nextvals(11, 50000) WITH ORDINALITY AS v(id, n)) compared;
-SELECT count(*) FROM snowflake_nextvals(11, 0);
-SELECT count(*) FROM snowflake_nextvals(11, 1);
-SELECT count(*) FROM snowflake_nextvals(11, 4096);
-SELECT count(*) FROM snowflake_nextvals(11, 4097);
-SELECT count(*) FROM snowflake_nextvals(11, (SELECT count(*) FROM generate_series(1, 100)));
+          FROM :nextvals(11, :ids) WITH ORDINALITY AS v(id, n)) compared;
+SELECT n AS asked, (SELECT count(*) FROM :nextvals(11, n)) AS returned
+  FROM unnest(ARRAY[0, 1, :millisecond - 1, :millisecond, :millisecond + 1, 2 * :millisecond + 1]) n;
+SELECT count(*) FROM :nextvals(11, (SELECT count(*) FROM generate_series(1, 100)));
 -- in the select list it stops with the query, and the session got the last
 -- that was returned
 SELECT max(id) AS last_returned, count(*) AS returned
-  FROM (SELECT snowflake_nextvals(11, 2147483647) AS id LIMIT 3) v \gset
-SELECT :returned AS returned, snowflake_currval() = :last_returned AS got_last;
-SELECT error_of('SELECT snowflake_nextvals(11, -1)');
-SELECT error_of('SELECT snowflake_nextvals(-1, 1)');
-SELECT error_of('SELECT snowflake_nextvals(1024, 1)');
+  FROM (SELECT :nextvals(11, 2147483647) AS id LIMIT 3) v \gset
+SELECT :returned AS returned, :currval() = :last_returned AS got_last;
 -- can be cancelled, wherever it stands
-\set VERBOSITY sqlstate
--- (for that statement alone: on a machine that stands still another would be, too)
+-- (SET LOCAL: on a machine that stands still, another statement would be, too)
 BEGIN; SET LOCAL statement_timeout = '50ms';
-SELECT count(*) FROM snowflake_nextvals(11, 10000000);
+SELECT left(error_of(format('SELECT count(*) FROM %s(11, 10000000)', :'nextvals')), 5) AS from_clause;
 ROLLBACK;
 BEGIN; SET LOCAL statement_timeout = '50ms';
-SELECT sum(id) FROM (SELECT snowflake_nextvals(11, 9223372036854775807) AS id) v;
+SELECT left(error_of(format('SELECT sum(id) FROM (SELECT %s(11, 9223372036854775807) AS id) v', :'nextvals')), 5) AS select_list;
 ROLLBACK;
 BEGIN; SET LOCAL statement_timeout = '50ms';
-SELECT count(snowflake_nextval(11)) FROM generate_series(1, 100000000);
+SELECT left(error_of(format('SELECT count(%s(11)) FROM generate_series(1, 100000000)', :'nextval')), 5) AS single_ids;
 ROLLBACK;
 BEGIN; SET LOCAL statement_timeout = '50ms';
-SELECT count(snowflake_nextblock(11, 4096)) FROM generate_series(1, 100000000);
+SELECT left(error_of(format('SELECT count(%s(11, %s)) FROM generate_series(1, 100000000)', :'nextblock', :millisecond)), 5) AS blocks;
 ROLLBACK;
-\set VERBOSITY default
 
 --
--- blocks: consecutive ids of one millisecond that nobody else gets
+-- blocks: consecutive ids of one millisecond that no other call returns
 --
 SELECT count(*) AS blocks,
-       bool_and(snowflake_timestamp(first) = snowflake_timestamp(first + size - 1)) AS one_millisecond,
-       bool_and(snowflake_sequence(first + size - 1) = snowflake_sequence(first) + size - 1) AS consecutive,
-       bool_and(snowflake_shard(first) = 13 AND snowflake_shard(first + size - 1) = 13) AS one_shard,
+       bool_and(:time_of(first) = :time_of(first + size - 1)) AS one_millisecond,
+       bool_and(:sequence_of(first + size - 1) = :sequence_of(first) + size - 1) AS consecutive,
+       bool_and(:shard_of(first) = 13 AND :shard_of(first + size - 1) = 13) AS one_shard,
        bool_and(first > previous_last) AS apart
   FROM (SELECT first, size, lag(first + size - 1, 1, 0::bigint) OVER (ORDER BY n) AS previous_last
-          FROM (SELECT n, 1 + n % 1000 AS size, snowflake_nextblock(13, 1 + n % 1000) AS first
-                  FROM generate_series(1, 3000) n) drawn) compared;
+          FROM (SELECT n, 1 + n % :millisecond AS size, :nextblock(13, 1 + n % :millisecond) AS first
+                  FROM generate_series(1, 1000) n) issued) compared;
 -- a whole millisecond
-SELECT snowflake_sequence(snowflake_nextblock(13, 4096)) AS starts_at
+SELECT :sequence_of(:nextblock(13, :millisecond)) AS starts_at
   FROM generate_series(1, 3);
 -- the session got the last one of the block
-SELECT snowflake_nextblock(13, 50) + 49 = snowflake_currval() AS got_last;
+SELECT :nextblock(13, 50) + 49 = :currval() AS got_last;
 -- single ids and blocks of one shard do not overlap
-SELECT snowflake_nextblock(13, 10) AS first \gset
-SELECT snowflake_nextval(13) > :first + 9 AS after_the_block;
-SELECT error_of('SELECT snowflake_nextblock(13, 0)');
-SELECT error_of('SELECT snowflake_nextblock(13, -1)');
-SELECT error_of('SELECT snowflake_nextblock(13, 4097)');
-SELECT error_of('SELECT snowflake_nextblock(13, 2147483647)');
-SELECT error_of('SELECT snowflake_nextblock(-1, 1)');
-SELECT error_of('SELECT snowflake_nextblock(1024, 1)');
+SELECT :nextblock(13, 10) AS first \gset
+SELECT :nextval(13) > :first + 9 AS after_the_block;
 
 --
--- bad shards, and NULL
+-- bad shards and numbers, and NULL
 --
-SELECT error_of('SELECT snowflake_nextval(-1)');
-SELECT error_of('SELECT snowflake_nextval(1024)');
-SELECT error_of('SELECT snowflake_nextval(2147483647)');
-SELECT error_of('SELECT snowflake_nextval(-2147483648)');
-SELECT snowflake_nextval(NULL) IS NULL AS shard,
-       snowflake_nextblock(NULL, 1) IS NULL AS block_shard,
-       snowflake_nextblock(1, NULL) IS NULL AS block_count;
-SELECT count(*) FROM snowflake_nextvals(NULL, 1);
-SELECT count(*) FROM snowflake_nextvals(1, NULL);
+SELECT f || '(' || arguments || ')' AS call, error_of(format('SELECT %s(%s)', f, arguments))
+  FROM (VALUES (:'nextval', '-1'), (:'nextval', :'shards'), (:'nextval', '2147483647'), (:'nextval', '-2147483648'),
+			   (:'nextvals', '11, -1'), (:'nextvals', '-1, 1'), (:'nextvals', :'shards' || ', 0'),
+			   (:'nextblock', '13, 0'), (:'nextblock', '13, -1'), (:'nextblock', '13, ' || :millisecond + 1),
+			   (:'nextblock', '13, 2147483647'), (:'nextblock', '-1, 1'), (:'nextblock', :'shards' || ', 1')) v(f, arguments);
+SELECT :nextval(NULL) IS NULL AS shard, :nextblock(NULL, 1) IS NULL AS block_shard, :nextblock(1, NULL) IS NULL AS block_count;
+SELECT count(*) FROM :nextvals(NULL, 1);
+SELECT count(*) FROM :nextvals(1, NULL);
 
 --
 -- the limit on ids ahead of the clock
@@ -167,11 +148,9 @@ SHOW seqid.max_clock_regression;
 SELECT left(error_of('SET seqid.max_clock_regression = -1'), 5);
 SET seqid.max_clock_regression = '1min';
 SHOW seqid.max_clock_regression;
--- With 0, a shard that runs into the next millisecond waits as ever: that the
--- clock was not set back must not be mistaken for a clock that was.
+-- With 0, a shard that runs into the next millisecond waits as ever: a clock that was
+-- not set back must not be mistaken for one that was.
 SET seqid.max_clock_regression = 0;
-SELECT count(DISTINCT id) FROM (SELECT snowflake_nextval(17) AS id
-                                  FROM generate_series(1, 50000)) v;
-SELECT count(DISTINCT id) FROM (SELECT snowflake_nextblock(17, 3000) AS id
-                                  FROM generate_series(1, 20)) v;
+SELECT count(DISTINCT id) = :ids AS ids FROM (SELECT :nextval(17) AS id FROM generate_series(1, :ids)) v;
+SELECT count(DISTINCT id) AS blocks FROM (SELECT :nextblock(17, 3 * :millisecond / 4) AS id FROM generate_series(1, 20)) v;
 RESET seqid.max_clock_regression;

@@ -1,87 +1,73 @@
-# Cause before effect over two servers: who has seen another's key issues greater
-# ones from then on, although his clock is behind; also after a crash.
+# Cause before effect over two servers: a server that has seen a key of another generates
+# greater ones from then on, although its clock is behind, and also after a crash.
 #
-# Two servers with clocks of their own, of which one crashes.
+# This takes two servers with clocks of their own, of which one crashes.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
 
-my (%node, %clock);
-for my $name ('early', 'late')
+# The shard of the late server is lower: only time can put its ids above the others.
+my %clock = map { $_ => SeqidClock->new } 'early', 'late';
+my $early = new_server('early', clock => $clock{early});
+my $late = new_server('late', clock => $clock{late}, streaming => 1, conf => "seqid.max_clock_regression = 10min\nseqid.shards = 3");
+my @kinds = ('snowflake', 'snowflake53', 'comb_uuid');
+my %foreign = (snowflake => 'snowflake_nextval(900)', snowflake53 => 'snowflake53_nextval(30)', comb_uuid => 'comb_uuid()');
+my %own = (snowflake => 'snowflake_nextval()', snowflake53 => 'snowflake53_nextval()', comb_uuid => 'comb_uuid()');
+
+sub witness ($kind, $key)
 {
-	$clock{$name} = SeqidClock->new;
-	$node{$name} = PostgreSQL::Test::Cluster->new($name);
-	$node{$name}->init(allows_streaming => 1);
-	$node{$name}->append_conf('postgresql.conf', 'seqid.max_clock_regression = 10min');
-	$clock{$name}->start($node{$name});
-	$node{$name}->safe_psql('postgres', 'CREATE EXTENSION seqid');
+	return outcome($late, "SELECT ${kind}_witness('$key')");
 }
-# So far that it stays ahead, however long this takes.
+
+sub is_above ($kind, $key, $answer, $what)
+{
+	is(outcome($late, $kind eq 'comb_uuid' ? "SELECT $own{$kind} > '$key'" : "SELECT $own{$kind} > $key"), $answer, "$what: $kind");
+}
+
+# So far ahead that it stays so, however long the test takes.
 $clock{early}->set('+5m');
+my %key;
+for my $kind (@kinds)
+{
+	$key{$kind} = outcome($early, "SELECT $foreign{$kind}");
+	is_above($kind, $key{$kind}, 'f', 'without, a key is lower');
+	is(witness($kind, $key{$kind}), $key{$kind}, "$kind: the witness returns the key");
+	is_above($kind, $key{$kind}, 't', 'with a witness, a key is greater');
+	is(outcome($late, 'SELECT snowflake_timestamp(snowflake_nextval(4)) <= clock_timestamp()'), 't', "$kind: another shard is at the clock");
+	is(outcome($late, 'SELECT snowflake53_timestamp(snowflake53_nextval(3)) <= clock_timestamp()'), 't',
+		'snowflake: so is the shard of the other layout') if $kind eq 'snowflake';
+}
 
-# The server's shard is lower than the other's: only time can put its ids behind.
-my $shard = 'SET seqid.shards = 3';
-my $id = outcome($node{early}, 'postgres', 'SELECT snowflake_nextval(900)');
-my $comb = outcome($node{early}, 'postgres', 'SELECT comb_uuid()');
-cmp_ok(outcome($node{late}, 'postgres', "$shard; SELECT snowflake_nextval()"), '<', $id, 'without: an id of the late one is lower');
-cmp_ok(outcome($node{late}, 'postgres', 'SELECT comb_uuid()'), 'lt', $comb, 'without: so is a COMB');
-
-is(outcome($node{late}, 'postgres', "$shard; SELECT snowflake_witness($id)"), $id, 'witness: returns the id');
-is(outcome($node{late}, 'postgres', "SELECT comb_uuid_witness('$comb')"), $comb, 'witness: returns the COMB');
-cmp_ok(outcome($node{late}, 'postgres', "$shard; SELECT snowflake_nextval()"), '>', $id, 'witness: ids are greater');
-cmp_ok(outcome($node{late}, 'postgres', 'SELECT comb_uuid()'), 'gt', $comb, 'witness: COMBs are greater');
-is(outcome($node{late}, 'postgres', 'SELECT snowflake_timestamp(snowflake_nextval(4)) <= clock_timestamp()'),
-	't', 'witness: another shard is where the clock is');
-is(outcome($node{late}, 'postgres', 'SELECT snowflake53_timestamp(snowflake53_nextval(3)) <= clock_timestamp()'),
-	't', 'witness: so is the shard of the other layout');
-my $id53 = outcome($node{early}, 'postgres', 'SELECT snowflake53_nextval(30)');
-cmp_ok(outcome($node{late}, 'postgres', "$shard; SELECT snowflake53_nextval()"), '<', $id53, 'without: a snowflake53 of the late one is lower');
-is(outcome($node{late}, 'postgres', "$shard; SELECT snowflake53_witness($id53)"), $id53, 'witness: returns the snowflake53');
-cmp_ok(outcome($node{late}, 'postgres', "$shard; SELECT snowflake53_nextval()"), '>', $id53, 'witness: snowflake53s are greater');
-
-# The mark tells the next life of the server; nothing was drawn since.
-$id = outcome($node{early}, 'postgres', 'SELECT snowflake_nextval(900)');
-$comb = outcome($node{early}, 'postgres', 'SELECT comb_uuid()');
-$id53 = outcome($node{early}, 'postgres', 'SELECT snowflake53_nextval(30)');
-outcome($node{late}, 'postgres', "$shard; SELECT snowflake_witness($id), comb_uuid_witness('$comb'), snowflake53_witness($id53)");
-$node{late}->kill9;
-$clock{late}->set('-1s');
-$clock{late}->start($node{late});
-cmp_ok(outcome($node{late}, 'postgres', "$shard; SELECT snowflake_nextval()"), '>', $id, 'a crash: ids are greater');
-cmp_ok(outcome($node{late}, 'postgres', 'SELECT comb_uuid()'), 'gt', $comb, 'a crash: COMBs are greater');
-cmp_ok(outcome($node{late}, 'postgres', "$shard; SELECT snowflake53_nextval()"), '>', $id53, 'a crash: snowflake53s are greater');
+# The mark covers it over a crash, although no key was generated since.
+for my $kind (@kinds)
+{
+	$key{$kind} = outcome($early, "SELECT $foreign{$kind}");
+	witness($kind, $key{$kind});
+}
+$clock{late}->crash($late, '-1s');
+is_above($_, $key{$_}, 't', 'after a crash, a key is greater') for @kinds;
 $clock{late}->set('+0s');
 
-# What was before changes nothing.
-my $last = outcome($node{late}, 'postgres', "$shard; SELECT snowflake_nextval()");
-outcome($node{late}, 'postgres', "$shard; SELECT snowflake_witness(0), comb_uuid_witness(comb_uuid_at('1970-01-01'))");
-cmp_ok(outcome($node{late}, 'postgres', "$shard; SELECT snowflake_nextval()"), '>', $last, 'an old one: ids go on');
+# An old key changes nothing.
+my $last = outcome($late, 'SELECT snowflake_nextval()');
+outcome($late, "SELECT snowflake_witness(0), comb_uuid_witness(comb_uuid_at('1970-01-01'))");
+is_above('snowflake', $last, 't', 'after an old key');
 
-# The limit, and who is refused.
+# What is refused.
 $clock{early}->set('+1h');
-$id = outcome($node{early}, 'postgres', 'SELECT snowflake_nextval(900)');
-$comb = outcome($node{early}, 'postgres', 'SELECT comb_uuid()');
-is(outcome($node{late}, 'postgres', "$shard; SELECT snowflake_witness($id)"), '22023', 'an hour ahead: refused');
-is(outcome($node{late}, 'postgres', "SELECT comb_uuid_witness('$comb')"), '22023', 'an hour ahead: COMBs too');
-is(outcome($node{late}, 'postgres', "$shard; SELECT snowflake_witness(-1)"), '22003', 'a negative id: refused');
-is(outcome($node{late}, 'postgres', "SELECT comb_uuid_witness(gen_random_uuid())"), '22023', 'no COMB: refused');
-is(outcome($node{late}, 'postgres', 'SELECT snowflake_witness(0)'), '55000', 'no shard is set: refused');
-is(outcome($node{late}, 'postgres', "$shard; SELECT snowflake_timestamp(snowflake_nextval()) < clock_timestamp() + interval '10 min'"),
+is(witness($_, outcome($early, "SELECT $foreign{$_}")), '22023', "an hour ahead: refused: $_") for @kinds;
+is(witness('snowflake', -1), '22003', 'a negative id: refused');
+is(outcome($late, 'SELECT comb_uuid_witness(gen_random_uuid())'), '22023', 'no COMB: refused');
+is(outcome($late, "SET seqid.shards = ''; SELECT snowflake_witness(0)"), '55000', 'no shard is set: refused');
+is(outcome($late, "SELECT snowflake_timestamp(snowflake_nextval()) < clock_timestamp() + interval '10 min'"),
 	't', 'refused: nothing has changed');
-outcome($node{late}, 'postgres', 'CREATE ROLE regress_seqid_user');
-is(outcome($node{late}, 'postgres', "SET ROLE regress_seqid_user; SELECT $_"), '42501', "not for everybody: $_")
-  for 'snowflake_witness(0)', "comb_uuid_witness(comb_uuid_at('2024-01-01'))";
+outcome($late, 'CREATE ROLE regress_seqid_user');
+is(outcome($late, "SET ROLE regress_seqid_user; SELECT ${_}_witness('$key{$_}')"), '42501', "not for every role: ${_}_witness") for @kinds;
 
-$node{late}->backup('base');
-{
-	my $standby = PostgreSQL::Test::Cluster->new('standby');
+my $standby = new_standby($late, 'standby');
+is(outcome($standby, 'SELECT snowflake_witness(0)'), '25006', 'standby: refused');
 
-	$standby->init_from_backup($node{late}, 'base', has_streaming => 1);
-	$standby->start;
-	is(outcome($standby, 'postgres', "$shard; SELECT snowflake_witness(0)"), '25006', 'standby: refused');
-	$standby->stop;
-}
-
-$_->stop for values %node;
+$_->stop for $standby, $early, $late;
 done_testing();

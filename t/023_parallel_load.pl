@@ -1,17 +1,18 @@
-# A session whose first use of seqid is within a parallel query, where the library is
-# not preloaded: settings cannot be defined then.  What needs them is refused, and the
-# session has them afterwards; what does not need them works.
+# Keys of parallel workers, where the library is not preloaded.
+#
+# A session that loads it within a parallel query cannot define settings then: calls that
+# need them are refused, and the session has them afterwards.  Keys that only workers
+# generate are their leader's transaction's.
 #
 # The library is loaded there by functions that a plan does not show: within another
 # function, or an index's expression.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', <<'CONF');
+my $node = new_server('main', conf => <<'CONF');
 seqid.allowed_shards = '0-30, 32-1023'
 max_prepared_transactions = 5
 parallel_setup_cost = 0
@@ -20,9 +21,7 @@ min_parallel_table_scan_size = 0
 max_parallel_workers_per_gather = 2
 max_parallel_maintenance_workers = 2
 CONF
-$node->start;
 $node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION seqid;
 CREATE TABLE many AS SELECT generate_series(1, 20000)::bigint AS id;
 ALTER TABLE many SET (parallel_workers = 2);
 ANALYZE many;
@@ -33,70 +32,47 @@ ALTER DATABASE postgres SET seqid.shards = '7';
 ALTER DATABASE postgres SET seqid.max_clock_regression = '1h';
 SQL
 
-my $workers = qr/Workers Launched: [12]/;
-
-# Whether the session has what was set for it, and nobody said that it was dropped.
-sub has_settings
+# Runs a query in a new session, which has its settings afterwards.
+sub check ($participation, $sql, $expected, $again = undef)
 {
-	my ($session, $what) = @_;
+	my $what = "$sql, leader participation $participation";
+	my $session = SeqidSession->new($node);
 
-	is($session->full_outcome('SELECT snowflake_shard(snowflake_nextval(5))'), 5, "$what: then it draws");
-	is($session->full_outcome('SELECT snowflake_shard(snowflake_nextval())'), 7, "$what: of the server's shard");
-	is($session->full_outcome('SHOW seqid.max_clock_regression'), '1h', "$what: has the limit");
-	like($session->full_outcome('SELECT snowflake_nextval(31)'), qr/^55000: shard 31 is not one/, "$what: has the list");
-	unlike($session->errors, qr/cannot be set during a parallel operation/, "$what: without a warning");
-	return;
+	$session->query("SET parallel_leader_participation = $participation");
+	is($session->outcome($sql), $expected, $what);
+	is($session->outcome('SELECT snowflake_shard(snowflake_nextval(5)), snowflake_shard(snowflake_nextval())'),
+		'5|7', "$what: then it generates keys");
+	is($session->outcome('SHOW seqid.max_clock_regression'), '1h', "$what: has the limit");
+	is($session->outcome('SELECT snowflake_nextval(31)'), '55000', "$what: has the list");
+	is($session->outcome($sql), $again, "$what: then it works") if $again;
+	is($session->errors, '', "$what: without a warning");
+	$session->close;
 }
 
 for my $participation ('on', 'off')
 {
-	for my $draw ('draw', 'draw_of_server')
-	{
-		my $what = "$draw, leader participation $participation";
-		my $session = SeqidSession->new($node);
-
-		$session->query("SET parallel_leader_participation = $participation");
-		like($session->full_outcome("SELECT count($draw()) FROM many"), qr/^55000: settings of seqid are not known yet/, "$what: refused");
-		has_settings($session, $what);
-		is($session->full_outcome("SELECT count($draw()) FROM many"), 20000, "$what: then it works");
-		$session->close;
-	}
+	check($participation, "SELECT count($_()) FROM many", '55000', 20000) for 'draw', 'draw_of_server';
 }
+check('on', 'CREATE INDEX ON many (snowflake_timestamp(id))', '');
 
+# Unless its workers are refused, the leader would not know at PREPARE that they have
+# generated COMBs.
+check('off', 'SELECT count(draw_comb()) FROM many', '55000', 20000);
 {
 	my $session = SeqidSession->new($node);
 
-	$session->query('SET min_parallel_table_scan_size = 0');
-	is($session->full_outcome('CREATE INDEX ON many (snowflake_timestamp(id))'), '', 'an index on an expression is made');
-	has_settings($session, 'after the index');
+	$session->query("SET parallel_leader_participation = off; LOAD 'seqid'");
+	like($session->query('EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT count(draw_comb()) FROM many'),
+		qr/Workers Launched: [12]/, 'loaded: there are workers');
+	$session->query('BEGIN; CREATE TABLE keys AS SELECT draw_comb() FROM many');
+	$session->query("PREPARE TRANSACTION 'keys'");
+	is(outcome($node, 'SELECT gid FROM seqid.horizon_holders'), 'keys', 'loaded: holds the horizon when prepared');
+	$session->query("ROLLBACK PREPARED 'keys'");
 	$session->close;
 }
-
-# The leader would not know at PREPARE what its workers have drawn.
-{
-	my $session = SeqidSession->new($node);
-
-	$session->query('SET parallel_leader_participation = off');
-	like($session->full_outcome('SELECT count(draw_comb()) FROM many'), qr/^55000: settings of seqid are not known yet/, 'COMBs that could be prepared: refused');
-	$session->query("LOAD 'seqid'");
-	like($session->query('EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT count(draw_comb()) FROM many'), $workers, 'loaded: drawn by workers');
-	$session->query('BEGIN; CREATE TABLE drawn AS SELECT draw_comb() FROM many');
-	$session->query("PREPARE TRANSACTION 'drawn'");
-	is($node->safe_psql('postgres', 'SELECT gid FROM seqid.horizon_holders'), 'drawn', 'loaded: holds the horizon when prepared');
-	$session->query("ROLLBACK PREPARED 'drawn'");
-	$session->close;
-}
-
 $node->append_conf('postgresql.conf', 'max_prepared_transactions = 0');
 $node->restart;
-{
-	my $session = SeqidSession->new($node);
-
-	$session->query('SET parallel_leader_participation = off');
-	is($session->full_outcome('SELECT count(DISTINCT draw_comb()) FROM many'), 20000, 'COMBs that cannot be prepared: drawn');
-	has_settings($session, 'after COMBs');
-	$session->close;
-}
+check('off', 'SELECT count(DISTINCT draw_comb()) FROM many', 20000);
 
 $node->stop;
-done_testing;
+done_testing();

@@ -1,53 +1,35 @@
-# ALTER SUBSCRIPTION ... REFRESH SEQUENCES sets the mark to the publisher's, which can
-# be lower or higher.  Keys of the subscriber do not come again, and go on above those
-# of the publisher.
+# ALTER SUBSCRIPTION ... REFRESH SEQUENCES sets the mark to the publisher's, which can be
+# lower or higher.  Keys of the subscriber do not come again, and go on above those of the
+# publisher.
 #
 # Only a second server replicates sequences.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
 
-my $publisher = PostgreSQL::Test::Cluster->new('publisher');
-my $subscriber = PostgreSQL::Test::Cluster->new('subscriber');
-
 plan skip_all => 'PostgreSQL before 19 does not replicate sequences'
-  if $publisher->pg_version < '19devel';
-
-my $publisher_clock = SeqidClock->new;
-my $subscriber_clock = SeqidClock->new;
+  if PostgreSQL::Test::Cluster->new('version')->pg_version < '19devel';
 
 # An hour behind, from its first checkpoint on.
-$publisher_clock->set('-1h');
-$publisher_clock->init($publisher, allows_streaming => 'logical');
-$publisher_clock->start($publisher);
-$subscriber->init;
+my $publisher_clock = SeqidClock->new('-1h');
+my $publisher = new_server('publisher', clock => $publisher_clock, init => [ allows_streaming => 'logical' ]);
+# Only the test locks the mark's page.
+my $clock = SeqidClock->new;
+my $subscriber = new_server('subscriber', clock => $clock, conf => "bgwriter_lru_maxpages = 0\ncheckpoint_timeout = 1h");
 
-# Nothing but the test locks the mark's page.
-$subscriber->append_conf('postgresql.conf', <<'CONF');
-autovacuum = off
-bgwriter_lru_maxpages = 0
-checkpoint_timeout = 1h
-CONF
-$subscriber_clock->start($subscriber);
-$_->safe_psql('postgres', 'CREATE EXTENSION seqid') for $publisher, $subscriber;
 $publisher->safe_psql('postgres', 'CREATE PUBLICATION numbers FOR ALL SEQUENCES');
 $subscriber->safe_psql('postgres',
-	sprintf "CREATE SUBSCRIPTION numbers CONNECTION '%s dbname=postgres' PUBLICATION numbers",
-	$publisher->connstr);
+	sprintf "CREATE SUBSCRIPTION numbers CONNECTION '%s dbname=postgres' PUBLICATION numbers", $publisher->connstr);
 
-sub mark
+sub mark ($node)
 {
-	my ($node) = @_;
-
-	return outcome($node, 'postgres', 'SELECT last_value FROM seqid.clock_mark');
+	return outcome($node, 'SELECT last_value FROM seqid.clock_mark');
 }
 
-# The key's time, as the mark has it.
-sub unix_ms
+sub unix_ms ($key)
 {
-	my ($key) = @_;
-
 	return ($key >> 22) + 1672531200000;
 }
 
@@ -56,14 +38,12 @@ sub wait_until_synchronized
 	$subscriber->poll_query_until('postgres',
 		"SELECT count(*) > 0 AND bool_and(srsubstate = 'r') FROM pg_subscription_rel")
 	  or die 'sequences are not synchronized';
-	return;
 }
 
 # The publisher generates a key, and its mark replaces the subscriber's.
-sub refresh
+sub refresh ($what)
 {
-	my ($what) = @_;
-	my $key = outcome($publisher, 'postgres', 'SELECT snowflake_nextval(5)');
+	my $key = outcome($publisher, 'SELECT snowflake_nextval(5)');
 	my $mark = mark($publisher);
 
 	$subscriber->safe_psql('postgres', 'ALTER SUBSCRIPTION numbers REFRESH SEQUENCES');
@@ -75,98 +55,86 @@ sub refresh
 # All keys that the subscriber has generated in shard 5.
 my @keys;
 
-sub generate
+sub generate ($session)
 {
-	my ($session) = @_;
-
 	push @keys, $session->query('SELECT snowflake_nextval(5)');
 	return $keys[-1];
 }
 
-# Goes on until half a second after the session's last key, by the time in the keys;
-# then the mark covers each key.
-sub generate_past_half_a_second
+sub highest
 {
-	my ($session) = @_;
+	return (sort { $b <=> $a } @keys)[0];
+}
+
+# Generates keys until half a second after the session's last one, by the time in them;
+# then the mark covers each key.
+sub is_raised_after_half_a_second ($session, $what)
+{
 	my $until = unix_ms($keys[-1]) + 500;
 	my $ms;
 
-	do
-	{
-		$ms = unix_ms(generate($session));
-	} while ($ms <= $until);
-	return mark($subscriber) >= $ms;
+	do { $ms = unix_ms(generate($session)) } while $ms <= $until;
+	cmp_ok(mark($subscriber), '>=', $ms, "$what: raised after half a second");
 }
 
 # Kills the subscriber, and starts it with a clock that is behind all its keys.
-sub crash_with_clock_behind
+sub crash_with_clock_behind ($what, $session)
 {
-	my ($what) = @_;
-	my ($highest) = sort { $b <=> $a } @keys;
+	my $highest = highest();
 
-	$subscriber_clock->crash($subscriber, '-5s');
-	my $session = SeqidSession->new($subscriber);
+	$clock->crash($subscriber, '-5s');
+	$session->abandon;
+	$session = SeqidSession->new($subscriber);
 	cmp_ok(generate($session), '>', $highest, "$what: after a crash, keys go on");
 	$session->close;
-	$subscriber_clock->set('+0s');
-	return;
+	$clock->set('+0s');
 }
 
-# A mark that was set back.
 wait_until_synchronized;
 for my $round (1 .. 3)
 {
+	my $what = "set back, round $round";
 	my $session = SeqidSession->new($subscriber);
 
 	generate($session);
 	my $mark = mark($subscriber);
-	refresh("set back, round $round");
-	cmp_ok(mark($subscriber), '<', $mark, "set back, round $round: it is lower");
-	ok(generate_past_half_a_second($session), "set back, round $round: raised after half a second");
-	crash_with_clock_behind("set back, round $round");
-	$session->abandon;
+	refresh($what);
+	cmp_ok(mark($subscriber), '<', $mark, "$what: it is lower");
+	is_raised_after_half_a_second($session, $what);
+	crash_with_clock_behind($what, $session);
 
 	# The first key of a session does not wait for that.
-	refresh("new session, round $round");
+	$what = "new session, round $round";
+	refresh($what);
 	$session = SeqidSession->new($subscriber);
-	cmp_ok(unix_ms(generate($session)), '<=', mark($subscriber), "new session, round $round: raised with its first key");
-	crash_with_clock_behind("new session, round $round");
-	$session->abandon;
+	cmp_ok(unix_ms(generate($session)), '<=', mark($subscriber), "$what: raised with its first key");
+	crash_with_clock_behind($what, $session);
 }
 
 # A crash before any key is generated leaves the publisher's mark.
-{
-	my ($highest) = sort { $b <=> $a } @keys;
+my $highest = highest();
+refresh('no key');
+$clock->crash($subscriber, '-5s');
+$subscriber->safe_psql('postgres', "SET seqid.shards = 5; SELECT snowflake_witness($highest)");
+push @keys, outcome($subscriber, 'SELECT snowflake_nextval(5)');
+cmp_ok($keys[-1], '>', $highest, 'no key: the highest key of a table is a witness');
+$clock->set('+0s');
 
-	refresh('no key');
-	$subscriber_clock->crash($subscriber, '-5s');
-	$subscriber->safe_psql('postgres', "SET seqid.shards = 5; SELECT snowflake_witness($highest)");
-	push @keys, outcome($subscriber, 'postgres', 'SELECT snowflake_nextval(5)');
-	cmp_ok($keys[-1], '>', $highest, 'no key: the highest key of a table is a witness');
-	$subscriber_clock->set('+0s');
-}
-
-# A publisher whose clock is ahead, and which the subscriber takes over from.
+# A publisher whose clock is ahead, and from which the subscriber takes over.
 $publisher_clock->set('+3s');
-{
-	my $session = SeqidSession->new($subscriber);
+my $session = SeqidSession->new($subscriber);
+generate($session);
+my $key = refresh('ahead');
+cmp_ok(outcome($subscriber, 'SELECT snowflake_nextval(5)'), '>', $key, 'ahead: keys of a new session are above those of the publisher');
+is_raised_after_half_a_second($session, 'ahead');
+cmp_ok($keys[-1], '>', $key, 'ahead: and so are those of an old session');
+crash_with_clock_behind('ahead', $session);
 
-	generate($session);
-	my $key = refresh('ahead');
-	cmp_ok(outcome($subscriber, 'postgres', 'SELECT snowflake_nextval(5)'), '>', $key,
-		'ahead: keys of a new session are above those of the publisher');
-	ok(generate_past_half_a_second($session), 'ahead: raised after half a second');
-	cmp_ok($keys[-1], '>', $key, 'ahead: and so are those of an old session');
-	crash_with_clock_behind('ahead');
-	$session->abandon;
-}
-
-# More so than keys can be ahead of the clock.
+# Further than keys can be ahead of the clock.
 $publisher_clock->set('+1h');
 refresh('an hour ahead');
-is(outcome($subscriber, 'postgres', 'SELECT snowflake_nextval(5)'), '55000', 'an hour ahead: the subscriber refuses keys');
-push @keys, outcome($subscriber, 'postgres',
-	"SET seqid.max_clock_regression = '2h'; SELECT snowflake_nextval(5)");
+is(outcome($subscriber, 'SELECT snowflake_nextval(5)'), '55000', 'an hour ahead: the subscriber refuses keys');
+push @keys, outcome($subscriber, "SET seqid.max_clock_regression = '2h'; SELECT snowflake_nextval(5)");
 like($keys[-1], qr/^\d+$/, 'an hour ahead: a larger limit lets keys go on');
 
 my %seen;

@@ -1,17 +1,16 @@
 # SeqidTest.pm
 #	  What the tests share: servers, a clock that a test can set, sessions, and polls.
 #
-# "use SeqidTest" also turns on strict and warnings, and imports Test::More and
-# PostgreSQL::Test.  A test needs no other line than this:
+# It imports Test::More and PostgreSQL::Test, so that a test begins with these lines:
 #
+#	use v5.36;
 #	use FindBin;
 #	use lib $FindBin::RealBin;
 #	use SeqidTest;
 
 package SeqidTest;
 
-use strict;
-use warnings;
+use v5.36;
 
 use Exporter ();
 use POSIX    ();
@@ -19,8 +18,9 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More ();
 
-our @EXPORT = qw(error_in full_outcome new_server new_standby outcome poll_until spawn start_again
-  wait_until wait_until_blocked wait_until_synchronous);
+our @EXPORT = qw(error_in full_outcome is_no_earlier make_synchronous new_server new_standby outcome
+  poll_until promote_standby reconfigure settled_horizon spawn start_again wait_until
+  wait_until_blocked wait_until_synchronous);
 
 sub import
 {
@@ -34,11 +34,9 @@ sub import
 
 # poll_until { condition } $seconds: returns true as soon as the condition holds, and
 # false if it does not within that time, 180 seconds by default.
-sub poll_until(&;$)
+sub poll_until : prototype(&;$) ($condition, $seconds = 180)
 {
-	my ($condition, $seconds) = @_;
-
-	for my $try (1 .. 10 * ($seconds // 180))
+	for my $try (1 .. 10 * $seconds)
 	{
 		return 1 if $condition->();
 		select undef, undef, undef, 0.1;
@@ -53,9 +51,8 @@ sub poll_until(&;$)
 # new_server($name, conf => settings, clock => a SeqidClock or SeqidShim,
 #	streaming => 1, init => [ arguments of init ], extension => 0)
 # Starts a server whose database postgres has the extension.
-sub new_server
+sub new_server ($name, %option)
 {
-	my ($name, %option) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 	my @init = @{ $option{init} // [] };
 
@@ -69,9 +66,8 @@ sub new_server
 
 # new_standby($primary, $name, conf, clock, start => 0): starts a standby that streams
 # from a new backup of the primary.
-sub new_standby
+sub new_standby ($primary, $name, %option)
 {
-	my ($primary, $name, %option) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
 	$primary->backup("for_$name");
@@ -81,19 +77,15 @@ sub new_standby
 	return $node;
 }
 
-sub start_node
+sub start_node ($node, $clock)
 {
-	my ($node, $clock) = @_;
-
 	return $clock ? $clock->start($node) : $node->start;
 }
 
 # Starts a server after a crash: processes of the old one can keep its shared memory
 # for a while.
-sub start_again
+sub start_again ($node)
 {
-	my ($node) = @_;
-
 	poll_until
 	{
 		return 1 if $node->start(fail_ok => 1);
@@ -102,16 +94,38 @@ sub start_again
 		$node->{_pid} = undef;
 		return 0;
 	} or die 'the server does not start';
-	return;
+}
+
+# reconfigure($node, $name => $value, ...): changes the configuration file, and returns
+# when new sessions have read it.
+sub reconfigure ($node, %setting)
+{
+	$node->append_conf('postgresql.conf', join "\n", map { "$_ = '$setting{$_}'" } keys %setting);
+	$node->reload;
+	$node->poll_query_until('postgres',
+		'SELECT ' . join ' AND ', map { "current_setting('$_', true) = '$setting{$_}'" } keys %setting)
+	  or die 'the server does not read its configuration file';
+}
+
+# Makes the only standby of a server synchronous.
+sub make_synchronous ($node)
+{
+	reconfigure($node, synchronous_standby_names => '*');
+	wait_until_synchronous($node);
+}
+
+# Promotes a standby, whose commits do not wait for another.
+sub promote_standby ($node)
+{
+	reconfigure($node, synchronous_standby_names => '');
+	$node->promote;
 }
 
 # wait_until($node, $query): waits until the query returns true, also while the server
 # does not accept connections.  (poll_query_until() dies if psql ends before it has
 # read the query.)
-sub wait_until
+sub wait_until ($node, $query)
 {
-	my ($node, $query) = @_;
-
 	return poll_until
 	{
 		my ($status, $answer) = eval { $node->psql('postgres', $query) };
@@ -121,28 +135,23 @@ sub wait_until
 }
 
 # Waits until a lock that another session holds blocks each of these.
-sub wait_until_blocked
+sub wait_until_blocked ($node, @sessions)
 {
-	my ($node, @sessions) = @_;
 	my $pids = join ', ', map { $_->{pid} } @sessions;
 
 	$node->poll_query_until('postgres',
 		"SELECT bool_and(cardinality(pg_blocking_pids(pid)) > 0) FROM unnest(ARRAY[$pids]) AS pid")
 	  or die join("\n", 'the sessions are not blocked', map { $_->answered; $_->errors } @sessions);
-	return;
 }
 
 # Waits until a standby is synchronous and commits wait for it.  Commits wait once the
 # checkpointer has read the configuration file, which it does before the checkpoint.
-sub wait_until_synchronous
+sub wait_until_synchronous ($node)
 {
-	my ($node) = @_;
-
 	$node->poll_query_until('postgres',
 		"SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
 	  or die 'no synchronous standby';
 	$node->safe_psql('postgres', 'CHECKPOINT');
-	return;
 }
 
 #
@@ -150,10 +159,8 @@ sub wait_until_synchronous
 #
 
 # SQLSTATE and message of the error that psql printed with VERBOSITY verbose.
-sub error_in
+sub error_in ($err)
 {
-	my ($err) = @_;
-
 	return $err =~ /ERROR:  (.*)/ ? $1 : $err;
 }
 
@@ -176,6 +183,23 @@ sub outcome
 }
 
 #
+# Horizons
+#
+
+# settled_horizon($node, $database): the settled horizon, or the SQLSTATE.
+sub settled_horizon ($node, $database = 'postgres')
+{
+	return outcome($node, $database, 'CALL seqid.horizon()') =~ s/\|.*//r;
+}
+
+# is_no_earlier($node, $later, $earlier, $what): compares two times.
+sub is_no_earlier ($node, $later, $earlier, $what)
+{
+	Test::More::is(outcome($node, "SELECT '$later'::timestamptz >= '$earlier'"), 't', $what)
+	  or Test::More::diag("$later, $earlier");
+}
+
+#
 # Programs
 #
 
@@ -186,9 +210,8 @@ $SIG{$_} = sub { exit 1 } for qw(INT TERM);
 
 # spawn($file, @command): starts a program in a process group of its own, which the end
 # of the test kills; what it prints is appended to the file.  Returns its pid.
-sub spawn
+sub spawn ($file, @command)
 {
-	my ($file, @command) = @_;
 	my $pid = fork // die "fork: $!";
 
 	if ($pid == 0)
@@ -205,7 +228,7 @@ END
 {
 	local $?;
 
-	kill 'KILL', map { -$_ } @spawned;
+	kill 'KILL', @spawned, map { -$_ } @spawned;
 	close $_->{in} for @sharing;
 	waitpid $_, 0 for @spawned, map { $_->{pid} } @sharing;
 }
@@ -232,9 +255,9 @@ package SeqidClock;
 
 use IPC::Open2 qw(open2);
 
-sub new
+# SeqidClock->new($spec): as set(), '+0s' by default.
+sub new ($class, $spec = '+0s')
 {
-	my ($class) = @_;
 	my ($library) = glob('/usr/lib/*/faketime/libfaketime.so.1');
 	die 'libfaketime is not installed' unless defined $library;
 
@@ -242,16 +265,15 @@ sub new
 		library => $library,
 		file => PostgreSQL::Test::Utils::tempdir . '/clock'
 	}, $class;
-	$self->set('+0s');
+	$self->set($spec);
 	SeqidTest::poll_until { $self->share } or die 'libfaketime shares nothing';
 	return $self;
 }
 
 # Starts the program that others share with; false if a killed process with the same
 # pid has left a segment.
-sub share
+sub share ($self)
 {
-	my ($self) = @_;
 	local %ENV = (%ENV, $self->environment);
 	my $pid = open2(my $out, my $in, $^X, '-e',
 		'$| = 1; print $ENV{FAKETIME_SHARED} // "", "\n"; <STDIN>');
@@ -265,22 +287,30 @@ sub share
 # In libfaketime's syntax: '-5s', '+1d', '@2022-01-01 00:00:00' for a clock that starts
 # there, the same without @ for one that stands still.  Takes effect in a running
 # server.
-sub set
+sub set ($self, $spec)
 {
-	my ($self, $spec) = @_;
-
 	open my $file, '>', "$self->{file}.new" or die $!;
 	print $file "$spec\n";
 	close $file;
 	rename "$self->{file}.new", $self->{file} or die $!;
-	return;
+}
+
+# Sets the clock right, and waits until it has passed the marks of databases, so that
+# their next key needs a new one.
+sub set_right ($self, $node, @databases)
+{
+	$self->set('+0s');
+	for my $database (@databases ? @databases : 'postgres')
+	{
+		$node->poll_query_until($database,
+			'SELECT extract(epoch FROM clock_timestamp()) * 1000 > last_value FROM seqid.clock_mark')
+		  or die 'the clock does not reach the mark';
+	}
 }
 
 # The environment of a program that reads this clock.
-sub environment
+sub environment ($self)
 {
-	my ($self) = @_;
-
 	return (
 		LD_PRELOAD => $self->{library},
 		FAKETIME_TIMESTAMP_FILE => $self->{file},
@@ -295,44 +325,34 @@ sub environment
 
 # Creates a cluster whose first checkpoint has this clock's time.  Without a clock:
 # SeqidClock->init($node).
-sub init
+sub init ($self, $node, @parameters)
 {
-	my ($self, $node, @parameters) = @_;
 	local %ENV = (%ENV, ref $self ? $self->environment : ());
 
 	$node->init(@parameters);
-	return;
 }
 
-sub start
+sub start ($self, $node)
 {
-	my ($self, $node) = @_;
 	local %ENV = (%ENV, $self->environment);
 
 	SeqidTest::start_again($node);
-	return;
 }
 
 # Stops a server in a mode, sets the clock, and starts the server.
-sub restart
+sub restart ($self, $node, $spec, $mode = undef)
 {
-	my ($self, $node, $spec, $mode) = @_;
-
 	$node->stop($mode);
 	$self->set($spec);
 	$self->start($node);
-	return;
 }
 
 # Kills a server, sets the clock if $spec is given, and starts the server.
-sub crash
+sub crash ($self, $node, $spec = undef)
 {
-	my ($self, $node, $spec) = @_;
-
 	$node->kill9;
 	$self->set($spec) if defined $spec;
 	$self->start($node);
-	return;
 }
 
 #
@@ -348,9 +368,8 @@ my @fields = qw(offset_ns pid frozen_ns readings step_at step_ns steps napped_ns
 my %place = map { $fields[$_] => 8 * $_ } 0 .. $#fields;
 
 # Compiles the library with the compiler that built the server.
-sub new
+sub new ($class)
 {
-	my ($class) = @_;
 	my $directory = PostgreSQL::Test::Utils::tempdir;
 	my $self = bless {
 		library => "$directory/clock_shim.so",
@@ -366,41 +385,31 @@ sub new
 }
 
 # Sets fields, in the order of the arguments.
-sub set
+sub set ($self, @values)
 {
-	my ($self, @values) = @_;
-
 	while (my ($field, $value) = splice @values, 0, 2)
 	{
 		sysseek $self->{file}, $place{$field}, 0;
 		syswrite($self->{file}, pack 'q', $value) == 8 or die "$self->{control}: $!";
 	}
-	return;
 }
 
-sub get
+sub get ($self, $field)
 {
-	my ($self, $field) = @_;
-
 	sysseek $self->{file}, $place{$field}, 0;
 	sysread($self->{file}, my $value, 8) == 8 or die "$self->{control}: $!";
 	return unpack 'q', $value;
 }
 
 # Watches a process from now on: its clock steps at its k-th reading, or never if k is 0.
-sub watch
+sub watch ($self, $pid, $k = 0, $step_ns = 0)
 {
-	my ($self, $pid, $k, $step_ns) = @_;
-
 	$self->set(step_at => 0, readings => 0, napped_ns => 0, steps => 0,
-		step_ns => $step_ns // 0, pid => $pid, step_at => $k // 0);
-	return;
+		step_ns => $step_ns, pid => $pid, step_at => $k);
 }
 
-sub environment
+sub environment ($self)
 {
-	my ($self) = @_;
-
 	return (LD_PRELOAD => $self->{library}, CLOCK_SHIM_CONTROL => $self->{control});
 }
 
@@ -417,9 +426,8 @@ use IPC::Run ();
 
 # SeqidSession->new($node, $database): returns when connected; {pid} is the backend's
 # pid.  Each statement can take three minutes, however old the session is.
-sub new
+sub new ($class, $node, $database = undef)
 {
-	my ($class, $node, $database) = @_;
 	my $self = bless { in => '', out => '', err => '', marks => 0 }, $class;
 
 	$self->{timer} = IPC::Run::timeout(180);
@@ -436,31 +444,25 @@ sub new
 }
 
 # Sends statements, or a psql command, without waiting for the answer.
-sub send
+sub send ($self, $sql)
 {
-	my ($self, $sql) = @_;
-
 	$self->{mark} = 'end-of-answer-' . ++$self->{marks};
 	$sql .= ';' unless $sql =~ /^\\/;
 	$self->{timer}->start;
 	$self->{in} .= "$sql\n\\echo $self->{mark}\n";
 	$self->{run}->pump_nb;
-	return;
 }
 
 # Whether the answer is complete.
-sub answered
+sub answered ($self)
 {
-	my ($self) = @_;
-
 	$self->{run}->pump_nb;
 	return $self->{out} =~ /^\Q$self->{mark}\E$/m;
 }
 
 # Waits until the session waits for an event; false if it answers instead.
-sub waits_for
+sub waits_for ($self, $node, $event)
 {
-	my ($self, $node, $event) = @_;
 	my $answered;
 
 	SeqidTest::poll_until
@@ -475,9 +477,8 @@ sub waits_for
 
 # Kills the backend, and returns when it is gone: the server then accepts no connection
 # until it has restarted.
-sub kill_backend
+sub kill_backend ($self)
 {
-	my ($self) = @_;
 	my $killed = kill 9, $self->{pid};
 
 	SeqidTest::poll_until { !kill 0, $self->{pid} } or die "process $self->{pid} is not gone";
@@ -485,18 +486,15 @@ sub kill_backend
 }
 
 # The output so far, complete or not.
-sub so_far
+sub so_far ($self)
 {
-	my ($self) = @_;
-
 	eval { $self->{run}->pump_nb };
 	return $self->{out};
 }
 
 # Waits for the answer, and returns it.
-sub answer
+sub answer ($self)
 {
-	my ($self) = @_;
 	my $mark = $self->{mark};
 
 	$self->{run}->pump until $self->{out} =~ /^\Q$mark\E$/m;
@@ -506,18 +504,15 @@ sub answer
 	return $answer;
 }
 
-sub query
+sub query ($self, $sql)
 {
-	my ($self, $sql) = @_;
-
 	$self->send($sql);
 	return $self->answer;
 }
 
 # What the session printed as errors since the last call.
-sub errors
+sub errors ($self)
 {
-	my ($self) = @_;
 	my $errors = $self->{err};
 
 	$self->{err} = '';
@@ -525,9 +520,8 @@ sub errors
 }
 
 # The answer of a statement, or "SQLSTATE: message" of its error.
-sub full_outcome
+sub full_outcome ($self, $sql)
 {
-	my ($self, $sql) = @_;
 	my $answer = $self->query($sql);
 	my $errors = $self->errors;
 
@@ -535,30 +529,22 @@ sub full_outcome
 }
 
 # The answer of a statement, or its SQLSTATE.
-sub outcome
+sub outcome ($self, $sql)
 {
-	my ($self, $sql) = @_;
-
 	return $self->full_outcome($sql) =~ s/^(\w{5}): .*/$1/r;
 }
 
 # Ends a session whose server is gone, or that waits.
-sub abandon
+sub abandon ($self)
 {
-	my ($self) = @_;
-
 	eval { $self->{run}->kill_kill };
-	return;
 }
 
-sub close
+sub close ($self)
 {
-	my ($self) = @_;
-
 	$self->{timer}->start;
 	$self->{in} .= "\\q\n";
 	$self->{run}->finish;
-	return;
 }
 
 #
@@ -567,17 +553,14 @@ sub close
 #
 package SeqidCollector;
 
-sub new
+sub new ($class)
 {
-	my ($class) = @_;
-
 	return bless { directory => PostgreSQL::Test::Utils::tempdir, files => [] }, $class;
 }
 
 # Starts a client that repeats a statement until its server is gone.
-sub start
+sub start ($self, $node, $database, $statement)
 {
-	my ($self, $node, $database, $statement) = @_;
 	my $session = SeqidSession->new($node, $database);
 	my $file = "$self->{directory}/" . scalar(@{ $self->{files} });
 
@@ -589,32 +572,25 @@ sub start
 }
 
 # Waits until each client has got so many bytes of keys.
-sub wait_for
+sub wait_for ($self, $size, @clients)
 {
-	my ($self, $size, @clients) = @_;
-
 	SeqidTest::poll_until { !grep { (-s $_->{file} // 0) < $size } @clients }
 	  or die 'the clients got no keys';
-	return;
 }
 
 # Ends clients whose server is gone.
-sub finish
+sub finish ($self, @clients)
 {
-	my ($self, @clients) = @_;
-
 	for my $client (@clients)
 	{
 		eval { $client->{session}->answer };
 		$client->{session}->abandon;
 	}
-	return;
 }
 
 # The number of keys, and of those that had come before.
-sub count
+sub count ($self)
 {
-	my ($self) = @_;
 	my ($keys, $twice, %seen) = (0, 0);
 
 	for my $file (grep { -e } @{ $self->{files} })

@@ -215,17 +215,6 @@ nanosleep(const struct timespec *wanted, struct timespec *left)
 }
 
 int
-clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted,
-				struct timespec *left)
-{
-	if (flags == 0 && nap(ns_of(*wanted)))
-		return 0;
-
-	REAL(clock_nanosleep);
-	return real(clock, flags, wanted, left);
-}
-
-int
 epoll_wait(int epoll, struct epoll_event *events, int count, int timeout_ms)
 {
 	/* Of other processes: they wait so for work, and as long as they like. */

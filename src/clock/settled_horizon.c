@@ -26,9 +26,9 @@
 #include "clock/settled_horizon.h"
 #include "clock/transaction_slot.h"
 #include "miscadmin.h"
-#include "server/database_state.h"
-#include "server/test_stop.h"
-#include "server/wall_clock.h"
+#include "pg/test_stop.h"
+#include "pg/wall_clock.h"
+#include "state/database_state.h"
 
 /*
  * The time that no key shall be earlier than from now on: the clock's, and not

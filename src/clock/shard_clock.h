@@ -14,9 +14,9 @@
 #include "bits/snowflake_layout.h"
 #include "clock/clock_mark.h"
 #include "clock/transaction_slot.h"
+#include "pg/wall_clock.h"
 #include "port/atomics.h"
-#include "server/shared_state.h"
-#include "server/wall_clock.h"
+#include "state/shared_state.h"
 
 /* Milliseconds since the layout's epoch; negative before it. */
 static inline int64

@@ -50,10 +50,10 @@
 #include "clock/transaction_slot.h"
 #include "commands/extension.h"
 #include "miscadmin.h"
+#include "pg/test_stop.h"
 #include "port/atomics.h"
-#include "server/database_state.h"
-#include "server/guc.h"
-#include "server/test_stop.h"
+#include "state/database_state.h"
+#include "state/guc.h"
 #include "storage/lock.h"
 
 /*

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "server/compat.h"
+#include "pg/compat.h"
 #include "storage/proc.h"
 
 /* Use seqid_list_transaction(): the local id of the one that is listed. */

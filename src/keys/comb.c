@@ -28,12 +28,12 @@
 #include "fmgr.h"
 #include "keys/comb_check.h"
 #include "keys/key_run.h"
+#include "pg/entropy.h"
+#include "pg/pg_epoch.h"
+#include "pg/wall_clock.h"
 #include "port/atomics.h"
-#include "server/database_state.h"
-#include "server/entropy.h"
-#include "server/guc.h"
-#include "server/pg_epoch.h"
-#include "server/wall_clock.h"
+#include "state/database_state.h"
+#include "state/guc.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -151,7 +151,7 @@ comb_at_tick(int64 tick)
 	uint64		random;
 
 	seqid_random_bytes(&random, sizeof(random));
-	return uuid_from_halves(comb_compose(tick, random));
+	return uuid_store(palloc(UUID_LEN), comb_compose(tick, random));
 }
 
 /*

@@ -17,8 +17,8 @@
 #include "funcapi.h"
 #include "keys/key_run.h"
 #include "keys/snowflake_sql.h"
-#include "server/guc.h"
-#include "server/server_shard.h"
+#include "state/guc.h"
+#include "state/server_shard.h"
 
 /*
  * The id of each layout that this session got last, 0 before the first: as a word

@@ -3,6 +3,7 @@
 # The router has foreign tables as partitions.  The server that plans an INSERT
 # evaluates the default, so its shard is in the key, wherever the row is stored.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
@@ -27,13 +28,11 @@ for my $node ($old, $new)
 }
 
 # is_plan($tables, $query, $name): the foreign tables that a plan of the router scans.
-sub is_plan
+sub is_plan ($tables, $query, $name)
 {
-	my ($tables, $query, $name) = @_;
 	my $plan = $router->safe_psql('postgres', "EXPLAIN (COSTS off) $query");
 
 	is(join(' ', $plan =~ /Foreign Scan on (\w+)/g), $tables, $name);
-	return;
 }
 
 # By time: rows of before 2026 on one server, later rows on the other

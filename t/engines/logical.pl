@@ -4,6 +4,7 @@
 # must not return to the server that made it: from 16 on the subscription says so, with
 # origin = none; on 15 each server publishes only the rows of its own shards.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
@@ -34,9 +35,8 @@ for my $to (@writer)
 
 # Two sessions of each server insert 1500 rows each at once.  Then 60 rows follow one
 # after the other, on each server in turn, numbered in their true order from $first on.
-sub insert_rows
+sub insert_rows ($first)
 {
-	my ($first) = @_;
 	my @session = map { SeqidSession->new($_) } @writer, @writer;
 
 	$_->send('DO $$ BEGIN
@@ -49,16 +49,13 @@ sub insert_rows
 	$session[ $_ % 3 ]->query("INSERT INTO orders (n) VALUES ($_)") for $first .. $first + 59;
 	is(join('', map { $_->errors } @session), '', 'no INSERT fails');
 	$_->close for @session;
-	return;
 }
 
 # check_tables($first, $rows, $least, $most, $when): each server gets all rows, and they
 # are the same.  Of the rows in true order, one has an id that is so many milliseconds
 # earlier than that of a row before it.
-sub check_tables
+sub check_tables ($first, $rows, $least, $most, $when)
 {
-	my ($first, $rows, $least, $most, $when) = @_;
-
 	wait_until($_, "SELECT count(*) >= $rows FROM orders") or die 'rows do not arrive' for @writer;
 	my %tables = map { $_->safe_psql('postgres', q{
 		SELECT count(*), count(DISTINCT id), md5(string_agg(id || ' ' || writer, ',' ORDER BY id)) FROM orders}) => 1 } @writer;
@@ -70,15 +67,13 @@ sub check_tables
 			SELECT id >> 22 AS at, max(id >> 22) OVER (ORDER BY n) AS before
 			  FROM orders WHERE n BETWEEN $first AND $first + 59) v");
 	ok($ms >= $least && $ms <= $most, "$when: order by id is order by time but for $ms ms");
-	return;
 }
 
 insert_rows(1);
 check_tables(1, 9060, 0, 0, 'clocks that agree');
 
 # Ids follow the slow clock once it has passed the mark of the lifetime before.
-my $clock = SeqidClock->new;
-$clock->restart($writer[2], '-2s', 'immediate');
+SeqidClock->new->restart($writer[2], '-2s', 'immediate');
 wait_until($writer[2], 'SELECT snowflake_nextval() > 0 AND clock_floor < clock_timestamp() FROM seqid.stat_database')
   or die 'the clock does not pass the mark';
 insert_rows(61);

@@ -9,6 +9,7 @@
 # Each trial has nodes of its own, which reach each other through cables.  SEQID_MINUTES
 # is for how long the trials are repeated.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
@@ -51,10 +52,8 @@ spawn("$PostgreSQL::Test::Utils::log_path/etcd.log", 'etcd', '--enable-v2', '--n
 	'--listen-client-urls', $etcd, '--advertise-client-urls', $etcd, '--listen-peer-urls', $peer,
 	'--initial-advertise-peer-urls', $peer, '--initial-cluster', "only=$peer");
 
-sub etcd_has
+sub etcd_has ($key)
 {
-	my ($key) = @_;
-
 	return HTTP::Tiny->new(timeout => 2)->get("$etcd/v2/keys/$key")->{success};
 }
 
@@ -70,9 +69,8 @@ my ($trial, $scope, @node);
 # @primaries are all so far, @left those that still issue ids, $lost is one that is gone.
 my (@primaries, @left, $lost);
 
-sub new_node
+sub new_node ($number)
 {
-	my ($number) = @_;
 	my $server = PostgreSQL::Test::Cluster->new("${scope}_node$number");
 	my ($base, $host, $port) = ($server->basedir, $server->host, $server->port);
 	my ($far_port, $rest_port) = (free_port(), free_port());
@@ -81,13 +79,8 @@ sub new_node
 	my $node = { server => $server, ids => "$base/ids" };
 
 	# Patroni starts the server with an empty environment, so a script sets the clock.
-	my %environment;
-	if ($trial->{slow} && $number > 1)
-	{
-		$node->{clock} = SeqidClock->new;
-		$node->{clock}->set('-60s');
-		%environment = $node->{clock}->environment;
-	}
+	$node->{clock} = SeqidClock->new('-60s') if $trial->{slow} && $number > 1;
+	my %environment = $node->{clock} ? $node->{clock}->environment : ();
 	mkdir $_ for $base, "$base/bin";
 	symlink $_, "$base/bin/" . basename($_) for grep { !m{/postgres$} } glob("$bindir/*");
 	append_to_file("$base/bin/postgres", join "\n", '#!/bin/sh',
@@ -131,65 +124,49 @@ YAML
 	return $node;
 }
 
-sub wait_until_true
+sub wait_until_true ($node, $query)
 {
-	my ($node, $query) = @_;
-
 	wait_until($node->{server}, $query) or die "never true: $query";
-	return;
 }
 
-sub is_primary
+sub is_primary ($node)
 {
-	my ($node) = @_;
-
 	return (eval { outcome($node->{server}, 'SELECT NOT pg_is_in_recovery()') } // '') eq 't';
 }
 
 # last_ms($node): milliseconds since 2023 in the last id that it issued.
-sub last_ms
+sub last_ms ($node)
 {
-	my ($node) = @_;
-
 	open my $file, '<', $node->{ids} or return 0;
 	seek $file, -100, 2;
 	return join('', <$file>) =~ /(\d{15,})\s+\d*\z/ ? $1 >> 22 : 0;
 }
 
-sub wait_past
+sub wait_past ($node, $ms)
 {
-	my ($node, $ms) = @_;
-
 	poll_until { last_ms($node) > $ms } or die 'a node issues too few ids';
-	return;
 }
 
-sub signal_server
+sub signal_server ($signal, $node)
 {
-	my ($signal, $node) = @_;
 	my ($postmaster) = slurp_file($node->{server}->data_dir . '/postmaster.pid') =~ /^(\d+)/;
 
 	kill $signal, $postmaster;
 	kill $signal, split ' ', `pgrep -P $postmaster`;
-	return;
 }
 
-sub kill_groups
+sub kill_groups (@pids)
 {
-	kill 'KILL', map { -$_ } grep { defined } @_;
-	return;
+	kill 'KILL', map { -$_ } grep { defined } @pids;
 }
 
 # Nothing of it is left that others could see.
-sub lose
+sub lose ($node)
 {
-	my ($node) = @_;
-
 	kill_groups(@$node{qw(patroni cable)});
 	return unless -e $node->{server}->data_dir . '/postmaster.pid';
 	signal_server('CONT', $node);
 	system('pg_ctl', '-s', '-m', 'immediate', '-D', $node->{server}->data_dir, 'stop');
-	return;
 }
 
 # The client of a node takes a hundred ids at a time, with a short pause, and tries again
@@ -217,7 +194,6 @@ sub start_cluster
 	$node[0]{server}->safe_psql('postgres', 'CREATE EXTENSION seqid');
 	$_->{client} = spawn($_->{ids}, 'sh', '-c', $client, $query, $_->{server}->connstr('postgres')) for @node;
 	wait_past($node[0], 0);
-	return;
 }
 
 sub stop_cluster
@@ -225,7 +201,6 @@ sub stop_cluster
 	kill_groups(map { $_->{client} } @node);
 	lose($_) for @node;
 	@node = ();
-	return;
 }
 
 END

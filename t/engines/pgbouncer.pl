@@ -3,6 +3,7 @@
 # A shard that is set for a database or role belongs to the session of the server, so
 # every client to which the pool lends that session gets it.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
@@ -35,9 +36,8 @@ spawn("$directory/log", '/usr/sbin/pgbouncer', "$directory/pgbouncer.ini");
 # pooled($role, $sql, $options): the answer through the pooler, or the error.
 my $shard = 'SELECT snowflake_shard(snowflake_nextval())';
 
-sub pooled
+sub pooled ($role, $sql, $options = 'dbname=shop')
 {
-	my ($role, $sql, $options) = (@_, 'dbname=shop');
 	my (undef, $out, $err) = $server->psql('shop', "\\set VERBOSITY sqlstate\n$sql",
 		connstr => "host=$directory port=6432 user=$role $options");
 

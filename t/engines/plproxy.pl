@@ -4,6 +4,7 @@
 # keys and no other key moves.  The sequences of a dictionary's parts have a step, so
 # that the parts have different ids: server n has n, n + 16, n + 32, ...
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
@@ -45,36 +46,29 @@ $router->safe_psql('postgres', qq{
 	    $$ CLUSTER 'shop'; RUN ON mod(id, 16); $$;});
 
 # every_server($sql): the answers of all four.
-sub every_server
+sub every_server ($sql)
 {
-	my ($sql) = @_;
-
 	return map { $_->safe_psql('postgres', $sql) } @server;
 }
 
 # move($from, $query, $table): inserts the result of a query on the new server.
-sub move
+sub move ($from, $query, $table)
 {
-	my ($from, $query, $table) = @_;
 	my $rows = $from->safe_psql('postgres', "COPY ($query) TO STDOUT");
 
 	$server[3]->safe_psql('postgres', "COPY $table FROM STDIN;\n$rows\n\\.\n");
-	return;
 }
 
 my $terms = "(SELECT array_agg('at://did:plc:' || t) FROM generate_series(1, 3000) t)";
 
-sub check_rows_and_terms
+sub check_rows_and_terms ($when)
 {
-	my ($when) = @_;
-
 	is(outcome($router, "SELECT count(*) FROM generate_series(1, 3000) key WHERE customer_get(key) = 'customer ' || key"),
 		3000, "$when: each row is found");
 	is(outcome($router, "SELECT count(*) FROM uri_ids($terms) JOIN known0 USING (term, id)"),
 		3000, "$when: each term keeps its id");
 	is(outcome($router, 'SELECT count(*) FROM known0 WHERE uri_term(id) = term'),
 		3000, "$when: each id keeps its term");
-	return;
 }
 
 $router->safe_psql('postgres', "SELECT customer_put(key, 'customer ' || key) FROM generate_series(1, 3000) key");

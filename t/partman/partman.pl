@@ -3,6 +3,7 @@
 # A clock that is set forward a day at a time lets rows arrive and maintenance run:
 # partitions must exist before rows need them, and be gone when they are old.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
@@ -11,26 +12,24 @@ use SeqidTest;
 my $noon = 86400 - time % 86400 + 43200;
 my $clock = SeqidClock->new;
 
-sub set_day
+sub set_day ($day)
 {
-	return $clock->set('+' . ($noon + $_[0] * 86400) . 's');
+	$clock->set('+' . ($noon + $day * 86400) . 's');
 }
 
 set_day(0);
 my $node = new_server('partman', clock => $clock, conf => "timezone = 'UTC'");
 
 # run_sql($sql, ...): runs each, and dies of an error.
-sub run_sql
+sub run_sql (@statements)
 {
-	$node->safe_psql('postgres', "SET client_min_messages = error; $_") for @_;
-	return;
+	$node->safe_psql('postgres', "SET client_min_messages = error; $_") for @statements;
 }
 
 # all_are([ name, expected answer or SQLSTATE, statement ], ...)
-sub all_are
+sub all_are (@checks)
 {
-	is(outcome($node, "SET client_min_messages = error; $_->[2]"), $_->[1], $_->[0]) for @_;
-	return;
+	is(outcome($node, "SET client_min_messages = error; $_->[2]"), $_->[1], $_->[0]) for @checks;
 }
 
 # The statements of the page, in a database of their own.

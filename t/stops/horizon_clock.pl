@@ -1,11 +1,11 @@
-# The clock is set back while a session stands between two accesses to the memory
-# that writers share with readers of the settled horizon: no key is below what a
-# reader was told.  Nor is the horizon, after a crash.
+# The clock is set back while a session stands between two accesses to the memory that
+# writers share with readers of the settled horizon.  No key is below the horizon, which does
+# not go back, also after a crash.
 #
-# For a library with the places of src/server/test_stop.h: scripts/test.sh stops.
-# Only a clock that is set back draws a key that is earlier than what was told
-# before.
+# For a library with the places of test_stop.h: scripts/test.sh stops.  Only a clock that
+# is set back makes a key earlier than a horizon.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
@@ -13,50 +13,20 @@ use SeqidTest;
 use constant { LISTING => 1, LISTED => 2, RAISED => 3, SCANNED => 4 };
 
 my $clock = SeqidClock->new;
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "max_prepared_transactions = 5\nautovacuum = off\nseqid.max_clock_regression = 1h");
-$clock->start($node);
-$node->safe_psql('postgres', 'CREATE EXTENSION seqid');
+my $node = new_server('main', clock => $clock, conf => "max_prepared_transactions = 5\nseqid.max_clock_regression = 1h");
+my ($control, $writer, $reader) = map { SeqidSession->new($node) } 1 .. 3;
 
-my ($control, $writer);
-
-sub connect_sessions
+# Sends a statement to a session, and returns when it stands at a stop.
+sub send_to_stop ($session, $stop, $sql)
 {
-	$control = SeqidSession->new($node);
-	$writer = SeqidSession->new($node);
-	return;
-}
-
-sub horizon
-{
-	return outcome($node, 'postgres', 'CALL seqid.horizon()') =~ s/\|.*//r;
-}
-
-sub value
-{
-	my ($sql) = @_;
-
-	return $node->safe_psql('postgres', "SELECT $sql");
-}
-
-# Sends a statement of a session that shall come to a stop, and returns when it has.
-sub send_to_stop
-{
-	my ($session, $stop, $sql) = @_;
-
 	$control->query("SELECT pg_advisory_lock(20230101, $stop)");
 	$session->send($sql);
-	$session->waits_for($node, 'advisory') or die "nobody comes to stop $stop";
-	return;
+	$session->waits_for($node, 'advisory') or die "no session comes to stop $stop";
 }
 
-sub go
+sub go ($stop)
 {
-	my ($stop) = @_;
-
 	$control->query("SELECT pg_advisory_unlock(20230101, $stop)");
-	return;
 }
 
 my %draw = (
@@ -66,70 +36,53 @@ my %draw = (
 	block => 'snowflake_timestamp(snowflake_nextblock(7, 100))',
 	comb => 'comb_uuid_timestamp(comb_uuid())');
 
-connect_sessions();
+# A writer has read the raised time and is not listed, or is listed, when a reader looks.
 for my $kind (sort keys %draw)
 {
-	# Has read the raised time, and is not listed when the reader looks.
-	$clock->set('+0s');
-	$writer->query('BEGIN');
-	send_to_stop($writer, LISTING, "SELECT $draw{$kind}");
-	my $told = horizon();
-	$clock->set('-30m');
-	go(LISTING);
-	my $drawn = $writer->answer;
-	is(value("'$drawn'::timestamptz >= '$told'"), 't', "listing, $kind: the key is not below the horizon")
-	  or diag("$drawn < $told");
-	is(horizon(), $told, "listing, $kind: the horizon stands");
-	is($writer->errors, '', "listing, $kind: no error");
-	$writer->query('COMMIT');
+	for my $stop (LISTING, LISTED)
+	{
+		my $what = "stop $stop of a writer, $kind";
 
-	# Is listed, and so holds it.
-	$clock->set('+0s');
-	$writer->query('BEGIN');
-	send_to_stop($writer, LISTED, "SELECT $draw{$kind}");
-	$told = horizon();
-	$clock->set('-30m');
-	go(LISTED);
-	$drawn = $writer->answer;
-	is(value("'$drawn'::timestamptz >= '$told'"), 't', "listed, $kind: the key is not below the horizon");
-	is(horizon(), $told, "listed, $kind: the horizon stands");
-	$writer->query('COMMIT');
+		$clock->set('+0s');
+		$writer->query('BEGIN');
+		send_to_stop($writer, $stop, "SELECT $draw{$kind}");
+		my $horizon = settled_horizon($node);
+		$clock->set('-30m');
+		go($stop);
+		is_no_earlier($node, $writer->answer, $horizon, "$what: the key is not below the horizon");
+		is($writer->errors, '', "$what: no error");
+		is(settled_horizon($node), $horizon, "$what: the horizon stands");
+		$writer->query('COMMIT');
+	}
 }
 
-# A reader has raised the time and not told it.  A writer whose clock is set back
-# meanwhile draws no key below it.
+# A reader has raised the time and not returned it, while a writer's clock is set back.
 for my $stop (RAISED, SCANNED)
 {
-	my $reader = SeqidSession->new($node);
-
 	$clock->set('+0s');
 	send_to_stop($reader, $stop, 'CALL seqid.horizon()');
 	$clock->set('-30m');
-	$writer->query('BEGIN');
-	my $drawn = $writer->query("SELECT $draw{snowflake}");
+	my $key = $writer->query("BEGIN; SELECT $draw{snowflake}");
 	go($stop);
-	my $told = $reader->answer =~ s/\|.*//r;
-	is(value("'$drawn'::timestamptz >= '$told'"), 't', "stop $stop of a reader: the key is not below the horizon");
+	is_no_earlier($node, $key, $reader->answer =~ s/\|.*//r, "stop $stop of a reader: the key is not below the horizon");
 	$writer->query('COMMIT');
-	$reader->close;
 }
 
-# A transaction was listed with an earlier time than was told, as it looked when
-# that was not raised yet.  Prepared, it keeps the horizon where it was over a crash.
+# A transaction was listed with an earlier time than the horizon, because it read that
+# before it was raised.  Prepared, it keeps the horizon where it was over a crash.
 $clock->set('+0s');
 $writer->query('BEGIN');
 send_to_stop($writer, LISTING, 'SELECT snowflake_nextval(5)');
-my $told = horizon();
+my $horizon = settled_horizon($node);
 go(LISTING);
 $writer->answer;
 $writer->query("PREPARE TRANSACTION 'regress_seqid_listing'");
-is(horizon(), $told, 'prepared: the horizon stands');
-$writer->close;
-$control->close;
+is(settled_horizon($node), $horizon, 'prepared: the horizon stands');
+$_->close for $control, $writer, $reader;
 $clock->crash($node);
-is(value("'" . horizon() . "'::timestamptz >= '$told'"), 't', 'prepared, crash: the horizon does not go back');
+is_no_earlier($node, settled_horizon($node), $horizon, 'prepared, crash: the horizon does not go back');
 $node->safe_psql('postgres', "ROLLBACK PREPARED 'regress_seqid_listing'");
-is(value("'" . horizon() . "'::timestamptz > '$told'"), 't', 'rolled back: it goes on');
+is(outcome($node, "SELECT '" . settled_horizon($node) . "'::timestamptz > '$horizon'"), 't', 'rolled back: it goes on');
 
 $node->stop;
 done_testing();

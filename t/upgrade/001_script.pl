@@ -1,27 +1,21 @@
-# ALTER EXTENSION UPDATE from each released version leaves what a fresh install makes,
-# and keys go on above those that were drawn before.
+# ALTER EXTENSION UPDATE from each released version leaves what a new installation creates,
+# and keys go on above those that were generated before.
 #
-# The scripts are files of the server, to which the test adds some that nobody has
-# released: they show that the comparison sees what an update has forgotten.
+# The scripts are files of the server.  The test adds scripts of versions that do not exist,
+# to show that the comparison finds what an update has forgotten.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin, "$FindBin::RealBin/..";
 use SeqidTest;
-use SeqidCatalog;
 use SeqidFiles;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "autovacuum = off\nseqid.shards = '5'");
-$node->start;
-
-my $default = $node->safe_psql('postgres',
-	"SELECT default_version FROM pg_available_extensions WHERE name = 'seqid'");
+my $node = new_server('main', conf => "seqid.shards = '5'", extension => 0);
+my $default = outcome($node, "SELECT default_version FROM pg_available_extensions WHERE name = 'seqid'");
 my $databases = 0;
 
-sub new_database
+sub new_database ($version)
 {
-	my ($version) = @_;
 	my $database = 'shop_' . ++$databases;
 
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
@@ -29,7 +23,65 @@ sub new_database
 	return $database;
 }
 
-# What a database has that uses the extension.
+# All that the catalogs have of the extension, as lines to compare, with names instead of
+# OIDs, which differ between databases.
+my $query = <<'SQL';
+WITH extension AS (
+	SELECT * FROM pg_extension WHERE extname = 'seqid'
+), member AS (
+	SELECT d.classid, d.objid, pg_describe_object(d.classid, d.objid, 0) AS name
+	  FROM extension e JOIN pg_depend d ON d.refobjid = e.oid
+	 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+), relation AS (
+	SELECT m.name, c.* FROM member m JOIN pg_class c ON c.oid = m.objid
+	 WHERE m.classid = 'pg_class'::regclass
+), line(name, kind, value) AS (
+	SELECT 'extension', 'version, schema, control', row(extversion, extnamespace::regnamespace, extrelocatable)::text
+	  FROM extension
+	UNION ALL
+	SELECT 'extension', 'dumps', row(c.oid::regclass, e.extcondition[n])::text
+	  FROM extension e, unnest(e.extconfig) WITH ORDINALITY u(oid, n) JOIN pg_class c USING (oid)
+	UNION ALL
+	SELECT name, 'comment', coalesce(obj_description(objid, classid::regclass::name), 'none') FROM member
+	UNION ALL
+	SELECT m.name, 'definition', row(pg_get_functiondef(p.oid), p.proowner::regrole)::text
+	  FROM member m JOIN pg_proc p ON p.oid = m.objid
+	 WHERE m.classid = 'pg_proc'::regclass
+	UNION ALL
+	SELECT m.name, 'privileges', acl::text
+	  FROM member m JOIN pg_proc p ON p.oid = m.objid, unnest(coalesce(p.proacl, acldefault('f', p.proowner))) AS acl
+	 WHERE m.classid = 'pg_proc'::regclass
+	UNION ALL
+	SELECT name, 'definition', row(relkind, relpersistence, relowner::regrole, reloptions)::text FROM relation
+	UNION ALL
+	SELECT name, 'privileges', acl::text
+	  FROM relation, unnest(coalesce(relacl, acldefault(CASE relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", relowner))) AS acl
+	UNION ALL
+	SELECT name, 'query', pg_get_viewdef(oid) FROM relation WHERE relkind = 'v'
+	UNION ALL
+	SELECT name, 'sequence', row(seqtypid::regtype, seqstart, seqincrement, seqmax, seqmin, seqcache, seqcycle)::text
+	  FROM relation JOIN pg_sequence ON seqrelid = oid
+	UNION ALL
+	SELECT r.name, 'column', row(row_number() OVER (PARTITION BY r.oid ORDER BY a.attnum), a.attname,
+			format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity, a.attgenerated, a.attacl,
+			pg_get_expr(f.adbin, f.adrelid), col_description(r.oid, a.attnum))::text
+	  FROM relation r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
+	  LEFT JOIN pg_attrdef f ON f.adrelid = r.oid AND f.adnum = a.attnum
+	UNION ALL
+	SELECT r.name, 'constraint', row(conname, pg_get_constraintdef(n.oid))::text
+	  FROM relation r JOIN pg_constraint n ON n.conrelid = r.oid
+	UNION ALL
+	SELECT r.name, 'index', pg_get_indexdef(indexrelid) FROM relation r JOIN pg_index ON indrelid = r.oid
+)
+SELECT concat_ws(' | ', name, kind, regexp_replace(value, '\s+', ' ', 'g')) FROM line
+SQL
+
+sub catalog ($database)
+{
+	return [ sort split /\n/, $node->safe_psql($database, $query) ];
+}
+
+# Objects that use the extension.
 my $use = <<'SQL';
 CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5),
 	c uuid DEFAULT comb_uuid() CHECK (comb_uuid_is_valid(c)),
@@ -41,35 +93,31 @@ SELECT intern_ids('terms', ARRAY['a', 'b']);
 SELECT seqid.shard_claim('shop', 8);
 SQL
 
-# Whether a row's keys are above all others.
+# Whether the keys of a new row are above all others.
 my $insert = 'INSERT INTO orders DEFAULT VALUES RETURNING id > (SELECT max(id) FROM orders),
 	c > ALL (SELECT c FROM orders), short > (SELECT max(short) FROM orders)';
 
-# Updates a database; returns what is in its catalogs then.
-sub update_database
+# Updates a database, and returns what its catalogs have then.
+sub update_database ($from, $to)
 {
-	my ($from, $to) = @_;
 	my $database = new_database($from);
 
 	$node->safe_psql($database, $use);
 	my $session = SeqidSession->new($node, $database);
-	is($session->query($insert), 't|t|t', "$from to $to: a session draws");
+	is($session->query($insert), 't|t|t', "$from to $to: a session generates keys");
 
-	is(full_outcome($node, $database, "ALTER EXTENSION seqid UPDATE TO '$to'"), '', "$from to $to: updates");
+	is(outcome($node, $database, "ALTER EXTENSION seqid UPDATE TO '$to'"), '', "$from to $to: updates");
 	is($session->query($insert), 't|t|t', "$from to $to: the session goes on");
-	is($node->safe_psql($database, $insert), 't|t|t', "$from to $to: so do others");
-	is($node->safe_psql($database, "SELECT intern_ids('terms', ARRAY['b', 'a'])"),
-		'{1,0}', "$from to $to: dictionaries keep their ids");
-	is($node->safe_psql($database, "SELECT seqid.shard_claim('shop', 8)"), '0-7', "$from to $to: and owners their shards");
-	is($node->safe_psql($database, 'SELECT script FROM seqid.version()'), $to, "$from to $to: seqid.version() tells");
+	is(outcome($node, $database, $insert), 't|t|t', "$from to $to: so do others");
+	is(outcome($node, $database, "SELECT intern_ids('terms', ARRAY['b', 'a']), seqid.shard_claim('shop', 8), script FROM seqid.version()"),
+		"{1,0}|0-7|$to", "$from to $to: dictionaries, claims and the version");
 	$session->close;
-	return catalog($node, $database);
+	return catalog($database);
 }
 
-# The lines that only one of the lists has.
-sub differences
+# Lines that are in one list only.
+sub differences ($one, $other)
 {
-	my ($one, $other) = @_;
 	my %count;
 
 	$count{$_}++ for @$one;
@@ -77,8 +125,8 @@ sub differences
 	return [ grep { $count{$_} } sort keys %count ];
 }
 
-# Every version that was released, the last one included.
-my $fresh = catalog($node, new_database($default));
+# Every released version, the last one included.
+my $fresh = catalog(new_database($default));
 cmp_ok(scalar @$fresh, '>', 300, 'the catalogs have something to compare');
 for my $from (scripts())
 {
@@ -86,7 +134,7 @@ for my $from (scripts())
 		[], "$from to $default: as if it was installed");
 }
 
-# The next release, which nobody has made: a function, and another comment.
+# A next release, with another function and another comment.
 my $old_script = slurp_file(script($default));
 my $new_function = <<'SQL';
 CREATE FUNCTION made_up(id bigint) RETURNS int AS 'MODULE_PATHNAME', 'snowflake_shard'
@@ -99,11 +147,10 @@ isnt($new_script, $old_script, 'the made-up release has another comment');
 
 put_text($new_script . $new_function, script('made-up'));
 put_text($new_function . $new_comment, script($default, 'made-up'));
-is_deeply(
-	differences(update_database($default, 'made-up'), catalog($node, new_database('made-up'))),
-	[], 'an update that does all is as if it was installed');
+is_deeply(differences(update_database($default, 'made-up'), catalog(new_database('made-up'))),
+	[], 'a complete update is as if it was installed');
 
-# One that forgets something: each time, that and nothing else is seen.
+# One that forgets something: each time, that and nothing else differs.
 for my $case (
 	[ 'a comment', "COMMENT ON FUNCTION snowflake_shard(bigint) IS 'another';\n", qr/^function snowflake_shard\(bigint\) \| comment \| / ],
 	[ 'a privilege of a function', "REVOKE EXECUTE ON FUNCTION comb_uuid() FROM PUBLIC;\n", qr/^function comb_uuid\(\) \| privileges \| =X/ ],
@@ -117,8 +164,8 @@ for my $case (
 
 	put_text("$new_script$new_function$forgotten", script('forgetful'));
 	put_text($new_function . $new_comment, script($default, 'forgetful'));
-	my $differences = differences(update_database($default, 'forgetful'), catalog($node, new_database('forgetful')));
-	ok(@$differences > 0 && !(grep { $_ !~ $line } @$differences), "an update that forgets $what is noticed")
+	my $differences = differences(update_database($default, 'forgetful'), catalog(new_database('forgetful')));
+	ok(@$differences > 0 && !(grep { $_ !~ $line } @$differences), "an update that forgets $what is found")
 	  or diag explain $differences;
 }
 $node->stop;

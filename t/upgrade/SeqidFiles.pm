@@ -1,27 +1,29 @@
 # SeqidFiles.pm
-#	  The files of the extension, as the server finds them; a test puts others there,
-#	  and finds the old ones again at its end.
+#	  The files of the extension, as the server finds them.  A test puts others there, and
+#	  the old ones come back at its end.  Tests that do so run one after the other.
 
 package SeqidFiles;
 
-use strict;
-use warnings;
+use v5.36;
 
 use Exporter qw(import);
+use Fcntl qw(LOCK_EX);
 use File::Copy qw(copy);
+use File::Temp ();
 
 our @EXPORT = qw(library scripts script put_file put_text);
 
 my %before;
 
-sub directory
+sub directory ($option)
 {
-	my ($option) = @_;
-	my $directory = `pg_config --$option`;
-
-	chomp $directory;
+	chomp(my $directory = `pg_config --$option`);
 	return $directory;
 }
+
+# Until the test ends.
+open our $lock, '<', directory('pkglibdir') or die $!;
+flock $lock, LOCK_EX or die $!;
 
 sub library
 {
@@ -40,61 +42,34 @@ sub scripts
 	return sort map { /seqid--((?:(?!--).)+)\.sql$/ } glob(script('*'));
 }
 
-# Keeps what is there for the end of the test.
-sub remember
+# Puts a copy of a file where the server looks for another.  As after an installation, a
+# process that has mapped the old file keeps it.
+sub put_file ($from, $path)
 {
-	my ($path) = @_;
-
-	return if exists $before{$path};
-	$before{$path} = -e $path ? "$path.before" : undef;
-	rename_copy($path, $before{$path}) if -e $path;
-	return;
+	if (!exists $before{$path})
+	{
+		$before{$path} = -e $path ? "$path.before" : undef;
+		!-e $path or copy($path, $before{$path}) or die "$path.before: $!";
+	}
+	copy($from, "$path.new") or die "$path.new: $!";
+	chmod 0755, "$path.new";
+	rename "$path.new", $path or die "$path: $!";
 }
 
-# As installers do it: who has the old file mapped keeps it.
-sub rename_copy
+sub put_text ($text, $path)
 {
-	my ($from, $to) = @_;
+	my $file = File::Temp->new;
 
-	copy($from, "$to.new") or die "$to.new: $!";
-	chmod 0755, "$to.new";
-	rename "$to.new", $to or die "$to: $!";
-	return;
-}
-
-# Puts a copy of a file where the server looks for another.
-sub put_file
-{
-	my ($from, $path) = @_;
-
-	remember($path);
-	rename_copy($from, $path);
-	return;
-}
-
-sub put_text
-{
-	my ($text, $path) = @_;
-
-	remember($path);
-	open my $file, '>', $path or die "$path: $!";
 	print $file $text;
-	close $file;
-	return;
+	$file->flush;
+	put_file($file->filename, $path);
 }
 
 END
 {
 	for my $path (keys %before)
 	{
-		if (defined $before{$path})
-		{
-			rename $before{$path}, $path;
-		}
-		else
-		{
-			unlink $path;
-		}
+		defined $before{$path} ? rename $before{$path}, $path : unlink $path;
 	}
 }
 

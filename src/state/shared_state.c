@@ -14,8 +14,8 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "server/segment.h"
-#include "server/shared_state.h"
+#include "pg/segment.h"
+#include "state/shared_state.h"
 
 #define SHARED_STATE_NAME "seqid shared state " CppAsString2(SHARED_STATE_VERSION)
 

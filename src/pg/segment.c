@@ -11,8 +11,8 @@
  */
 #include "postgres.h"
 
-#include "server/compat.h"
-#include "server/segment.h"
+#include "pg/compat.h"
+#include "pg/segment.h"
 #include "storage/dsm_impl.h"
 
 /* Whatever dynamic_shared_memory_type is, the second remedy helps. */

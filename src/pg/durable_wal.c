@@ -19,11 +19,11 @@
 
 #include "access/xlog.h"
 #include "miscadmin.h"
+#include "pg/compat.h"
+#include "pg/durable_wal.h"
 #include "replication/syncrep.h"
 #include "replication/walsender.h"
 #include "replication/walsender_private.h"
-#include "server/compat.h"
-#include "server/durable_wal.h"
 #include "storage/lwlock.h"
 #include "tcop/dest.h"
 #include "tcop/tcopprot.h"

@@ -1,0 +1,71 @@
+/*
+ * replay.c
+ *	  Whether this server has replayed a point of a history.
+ *
+ * A WAL position does not identify rows: after a failover, two servers can have
+ * different WAL at one position.  A position and its timeline do.  A server has a point
+ * if it has replayed that far on the point's timeline, or on a later one that branched
+ * off there or after it.
+ */
+#include "postgres.h"
+
+#include "access/timeline.h"
+#include "access/xlog.h"
+#include "access/xlogrecovery.h"
+#include "fmgr.h"
+#include "utils/pg_lsn.h"
+
+/*
+ * The timeline and the end of the WAL that this server has: replayed on a standby,
+ * flushed on a primary.
+ */
+static XLogRecPtr
+end_of_history(TimeLineID *timeline)
+{
+	/* In this order: a server that is promoted in between has replayed all. */
+	return RecoveryInProgress() ? GetXLogReplayRecPtr(timeline) : GetFlushRecPtr(timeline);
+}
+
+/*
+ * Whether timeline is an ancestor of descendant that ended at lsn or later.
+ *
+ * tliOfPointInHistory() would name the descendant for the switch point itself, which is
+ * the position that an idle server returns after a crash.
+ */
+static bool
+branched_off_later(TimeLineID timeline, XLogRecPtr lsn, TimeLineID descendant)
+{
+	/* Without its file, a history consists of the descendant alone. */
+	List	   *history = readTimeLineHistory(descendant);
+
+	return tliInHistory(timeline, history) && tliSwitchPoint(timeline, history, NULL) >= lsn;
+}
+
+/*
+ * seqid.has_replayed(lsn pg_lsn, timeline bigint) returns boolean
+ *	  Whether this server has all WAL of the timeline up to lsn, replayed on a standby,
+ *	  flushed on a primary.  False if the file of the timeline's history is missing.
+ *	  22023 for a timeline below 1 or above 4294967295.
+ */
+PG_FUNCTION_INFO_V1(seqid_has_replayed);
+Datum
+seqid_has_replayed(PG_FUNCTION_ARGS)
+{
+	XLogRecPtr	lsn = PG_GETARG_LSN(0);
+	int64		timeline = PG_GETARG_INT64(1);
+	TimeLineID	current;
+	XLogRecPtr	end;
+
+	if (timeline < 1 || timeline > PG_UINT32_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("timeline %lld is out of range", (long long) timeline),
+				 errdetail("Timelines are numbered from 1 to 4294967295."),
+				 errhint("Pass the timeline that CALL seqid.horizon() returned with the position.")));
+
+	end = end_of_history(&current);
+	if (end < lsn || current < timeline)
+		PG_RETURN_BOOL(false);
+	PG_RETURN_BOOL(current == timeline ||
+				   branched_off_later((TimeLineID) timeline, lsn, current));
+}
