@@ -65,6 +65,7 @@ poll_until { etcd_has('') } or die 'etcd does not answer';
 #
 
 my ($trial, $scope, @node);
+my %clock = map { $_ => SeqidClock->new } 2, 3;
 
 # @primaries are all so far, @left those that still issue ids, $lost is one that is gone.
 my (@primaries, @left, $lost);
@@ -79,7 +80,8 @@ sub new_node ($number)
 	my $node = { server => $server, ids => "$base/ids" };
 
 	# Patroni starts the server with an empty environment, so a script sets the clock.
-	$node->{clock} = SeqidClock->new('-60s') if $trial->{slow} && $number > 1;
+	$node->{clock} = $clock{$number} if $trial->{slow};
+	$node->{clock}->set('-60s') if $node->{clock};
 	my %environment = $node->{clock} ? $node->{clock}->environment : ();
 	mkdir $_ for $base, "$base/bin";
 	symlink $_, "$base/bin/" . basename($_) for grep { !m{/postgres$} } glob("$bindir/*");
@@ -180,9 +182,9 @@ sub start_cluster
 	@primaries = @left = ($node[0]);
 	for my $node (@node)
 	{
-		my $base = $node->{server}->basedir;
+		my $server = $node->{server};
 
-		$node->{patroni} = spawn("$base/patroni.log", 'patroni', "$base/patroni.yml");
+		$node->{patroni} = spawn($server->logfile, 'patroni', $server->basedir . '/patroni.yml');
 		wait_until_true($node[0], 'SELECT NOT pg_is_in_recovery()');
 	}
 	# A base backup streams too, under another name.
@@ -200,6 +202,8 @@ sub stop_cluster
 {
 	kill_groups(map { $_->{client} } @node);
 	lose($_) for @node;
+	# An hour of trials would fill the disk.
+	$_->{server}->clean_node for @node;
 	@node = ();
 }
 
