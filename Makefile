@@ -9,19 +9,18 @@
 MODULE_big = seqid
 OBJS = \
 	src/bits/shard_list.o \
-	src/server/database_state.o \
-	src/server/durable_wal.o \
-	src/server/entropy.o \
-	src/server/guc.o \
-	src/server/pg_epoch.o \
-	src/server/segment.o \
-	src/server/server_shard.o \
-	src/server/shared_state.o \
-	src/server/text_input.o \
-	src/server/wall_clock.o \
+	src/pg/durable_wal.o \
+	src/pg/entropy.o \
+	src/pg/pg_epoch.o \
+	src/pg/segment.o \
+	src/pg/text_input.o \
+	src/pg/wall_clock.o \
+	src/state/database_state.o \
+	src/state/guc.o \
+	src/state/server_shard.o \
+	src/state/shared_state.o \
 	src/clock/clock_mark.o \
 	src/clock/mark_page.o \
-	src/clock/mark_repair.o \
 	src/clock/settled_horizon.o \
 	src/clock/shard_clock.o \
 	src/clock/transaction_slot.o \
@@ -44,6 +43,7 @@ OBJS = \
 	src/intern/intern.o \
 	src/intern/intern_ddl.o \
 	src/horizon.o \
+	src/mark_repair.o \
 	src/seqid.o \
 	src/stats.o
 

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 awk '
 	# From the lowest room upwards; what lies in src/ itself is above them all.
-	function floor(room) { return index(" bits server clock keys intern ", " " room " ") }
+	function floor(room) { return index(" bits pg state clock keys intern ", " " room " ") }
 	function room_of(path) { return split(path, parts, "/") > 2 ? parts[2] : "top" }
 
 	FNR == 1 {

@@ -13,9 +13,9 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
-#include "server/pg_epoch.h"
-#include "server/result_row.h"
-#include "server/server_shard.h"
+#include "pg/pg_epoch.h"
+#include "pg/result_row.h"
+#include "state/server_shard.h"
 #include "utils/builtins.h"
 #include "utils/pg_lsn.h"
 #include "utils/timestamp.h"
@@ -79,7 +79,7 @@ seqid_horizon(PG_FUNCTION_ARGS)
 	values[2] = Int64GetDatum((int64) seqid_timeline());
 	values[3] = Int64GetDatum(snowflake_bound(&snowflake_64, horizon_ms));
 	values[4] = Int64GetDatum(snowflake_bound(&snowflake_53, horizon_ms));
-	values[5] = UUIDPGetDatum(uuid_from_halves(comb_compose(comb_tick_of_ns(horizon_ms, 0), 0)));
+	values[5] = UUIDPGetDatum(uuid_store(palloc(UUID_LEN), comb_compose(comb_tick_of_ns(horizon_ms, 0), 0)));
 
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }
@@ -114,16 +114,16 @@ seqid_horizon_slots(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < seqid_slot_count(); i++)
 	{
-		int64		listed_ms;
+		int64		registered_ms;
 		int			pid;
 
-		if (seqid_read_slot(i, &listed_ms, &pid))
-			put_holder(result, pid, NULL, listed_ms);
+		if (seqid_read_slot(i, &registered_ms, &pid))
+			put_holder(result, pid, NULL, registered_ms);
 	}
 
 	prepared = seqid_prepared_writers(&prepared_count);
 	for (int i = 0; i < prepared_count; i++)
-		put_holder(result, 0, prepared[i].virtualtransaction, prepared[i].listed_ms);
+		put_holder(result, 0, prepared[i].virtualtransaction, prepared[i].registered_ms);
 
 	return (Datum) 0;
 }

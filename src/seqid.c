@@ -6,9 +6,9 @@
 
 #include "clock/clock_mark.h"
 #include "clock/transaction_slot.h"
-#include "server/compat.h"
-#include "server/guc.h"
-#include "server/shared_state.h"
+#include "pg/compat.h"
+#include "state/guc.h"
+#include "state/shared_state.h"
 
 COMPAT_MODULE_MAGIC("seqid", SEQID_VERSION);
 

@@ -4,7 +4,7 @@
 # As with the models: seqid as it is must pass, and in each of the copies that are
 # broken on purpose the fault must be found.
 
-threads_sources=(server/database_state.c clock/settled_horizon.c clock/transaction_slot.c)
+threads_sources=(state/database_state.c clock/settled_horizon.c clock/transaction_slot.c)
 
 # Where addresses are more random than ThreadSanitizer of gcc 12 can bear, it needs to
 # be spared that; a container may forbid it, and then mostly needs not.
@@ -112,7 +112,7 @@ check_broken()
 
 check_all_broken()
 {
-	local state=server/database_state.c slot=clock/transaction_slot.c
+	local state=state/database_state.c slot=clock/transaction_slot.c
 	local horizon=clock/settled_horizon.c
 
 	# A later load overtakes the store of the slot, or of the raised time.

@@ -59,7 +59,7 @@ read_range(const char **p, ShardList *list)
 		last = read_shard(p);
 	}
 	if (first < 0 || last < 0)
-		return psprintf("is not a shard from 0 to %d", SHARD_LIST_SHARDS - 1);
+		return "is not a shard";
 	if (first > last)
 		return "is a range that ends before it begins";
 

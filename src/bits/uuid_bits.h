@@ -30,11 +30,10 @@ uuid_halves(const pg_uuid_t *uuid)
 	return halves;
 }
 
+/* Stores the halves in *uuid, and returns uuid. */
 static inline pg_uuid_t *
-uuid_from_halves(UuidHalves halves)
+uuid_store(pg_uuid_t *uuid, UuidHalves halves)
 {
-	pg_uuid_t  *uuid = palloc(UUID_LEN);
-
 	halves.high = pg_hton64(halves.high);
 	halves.low = pg_hton64(halves.low);
 	memcpy(uuid->data, &halves, UUID_LEN);

@@ -70,11 +70,11 @@
 #include "clock/mark_page.h"
 #include "common/controldata_utils.h"
 #include "miscadmin.h"
-#include "server/compat.h"
-#include "server/database_state.h"
-#include "server/durable_wal.h"
-#include "server/guc.h"
-#include "server/wall_clock.h"
+#include "pg/compat.h"
+#include "pg/durable_wal.h"
+#include "pg/wall_clock.h"
+#include "state/database_state.h"
+#include "state/guc.h"
 #include "storage/bufmgr.h"
 #include "storage/lwlock.h"
 #include "utils/inval.h"
@@ -88,18 +88,18 @@
 #define MARK_LEASE_MS		1000
 #define MARK_AHEAD_LEASE_MS	200
 
-int64		seqid_mark_free_ms = -1;
+int64		seqid_recheck_mark_after_ms = -1;
 int64		seqid_key_floor_ms = -1;
 
 /* The mark that this backend believes, -1 for none, and where it is. */
-static int64 believed_ms = -1;
+static int64 known_durable_ms = -1;
 static Oid	mark_relid = InvalidOid;
 
 static void
-stop_believing(void)
+forget_durable_mark(void)
 {
-	believed_ms = -1;
-	seqid_mark_free_ms = -1;
+	known_durable_ms = -1;
+	seqid_recheck_mark_after_ms = -1;
 }
 
 static void
@@ -108,7 +108,13 @@ forget_mark(Datum arg pg_attribute_unused(), Oid relid)
 	if (relid != InvalidOid && relid != mark_relid)
 		return;
 	mark_relid = InvalidOid;
-	stop_believing();
+	forget_durable_mark();
+}
+
+void
+seqid_raise_key_floor(int64 ms)
+{
+	seqid_key_floor_ms = Max(seqid_key_floor_ms, ms);
 }
 
 void
@@ -175,7 +181,7 @@ is_new(Relation rel)
 
 /* Invariant 5; of a relation that this transaction has made it is not asked. */
 static bool
-is_vouched_for(Relation rel)
+is_file_known_durable(Relation rel)
 {
 	return is_new(rel) ||
 		pg_atomic_read_u64(&seqid_database_state()->mark.durable_file) == compat_file_number(rel);
@@ -192,7 +198,7 @@ is_vouched_for(Relation rel)
  * only holds the horizon.
  */
 static void
-note_lasting_relation(Relation rel, DatabaseState *database)
+note_file_durable(Relation rel, DatabaseState *database)
 {
 	uint64		unknown = 0;
 
@@ -298,7 +304,7 @@ mark_is_low(Relation rel, const Mark *mark, int64 unix_ms, int64 lease_ms)
 {
 	return mark->nonce != seqid_database_state()->mark.nonce ||
 		mark->ms < Min(unix_ms + lease_ms / 2, MARK_MAX_MS) ||
-		!is_vouched_for(rel);
+		!is_file_known_durable(rel);
 }
 
 /*
@@ -307,10 +313,10 @@ mark_is_low(Relation rel, const Mark *mark, int64 unix_ms, int64 lease_ms)
  * believes still covers the keys.
  */
 static bool
-settle_mark(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
-			Mark *mark)
+bring_mark_up_to(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
+				 Mark *mark)
 {
-	bool		may_wait = unix_ms > believed_ms;
+	bool		may_wait = unix_ms > known_durable_ms;
 	int64		checkpoint_ms;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -340,24 +346,23 @@ settle_mark(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
 
 /* The mark is durable, and so may be believed; but see invariant 5. */
 static void
-believe(Relation rel, const Mark *mark, int64 lease_ms)
+note_durable_mark(Relation rel, const Mark *mark, int64 lease_ms)
 {
 	DatabaseState *database = seqid_database_state();
 
 	mark_relid = RelationGetRelid(rel);
-	seqid_key_floor_ms = Max(seqid_key_floor_ms,
-							 (int64) pg_atomic_read_u64(&database->mark.floor_ms));
+	seqid_raise_key_floor((int64) pg_atomic_read_u64(&database->mark.floor_ms));
 
 	if (is_new(rel))
 	{
 		ForceSyncCommit();
-		stop_believing();
+		forget_durable_mark();
 	}
 	else
 	{
-		note_lasting_relation(rel, database);
-		believed_ms = mark->ms;
-		seqid_mark_free_ms = believed_ms - lease_ms / 2;
+		note_file_durable(rel, database);
+		known_durable_ms = mark->ms;
+		seqid_recheck_mark_after_ms = known_durable_ms - lease_ms / 2;
 	}
 }
 
@@ -377,14 +382,14 @@ seqid_advance_mark(int64 unix_ms)
 	buffer = ReadBuffer(rel, 0);
 	lease_ms = unix_ms > wall_clock_read_ms() ? MARK_AHEAD_LEASE_MS : MARK_LEASE_MS;
 
-	if (settle_mark(rel, buffer, unix_ms, lease_ms, &mark))
+	if (bring_mark_up_to(rel, buffer, unix_ms, lease_ms, &mark))
 	{
 		/* A crash here must find the mark, or have issued nothing beyond it. */
 		seqid_make_wal_durable(mark.lsn);
-		believe(rel, &mark, lease_ms);
+		note_durable_mark(rel, &mark, lease_ms);
 	}
 	else
-		seqid_mark_free_ms = Min(believed_ms, unix_ms + lease_ms / 8);
+		seqid_recheck_mark_after_ms = Min(known_durable_ms, unix_ms + lease_ms / 8);
 
 	ReleaseBuffer(buffer);
 	relation_close(rel, RowExclusiveLock);

@@ -10,15 +10,17 @@
 /*
  * Both are this backend's knowledge, in milliseconds since 1970.
  *
- * Keys up to seqid_mark_free_ms are covered by a mark that is known to be
+ * Keys up to seqid_recheck_mark_after_ms are covered by a mark that is known to be
  * durable, with time to spare.
  *
  * This backend's keys have a later time than seqid_key_floor_ms: those up to it can
  * have been issued in an earlier server lifetime, or the horizon was published beyond
- * them; see transaction_slot.c.  It only ever increases.
+ * them; see transaction_slot.c.  It only ever increases, by seqid_raise_key_floor().
  */
-extern int64 seqid_mark_free_ms;
+extern int64 seqid_recheck_mark_after_ms;
 extern int64 seqid_key_floor_ms;
+
+extern void seqid_raise_key_floor(int64 ms);
 
 /* Called from _PG_init. */
 extern void seqid_watch_mark(void);
@@ -50,7 +52,7 @@ extern int64 seqid_checkpoint_ms(void);
 static inline bool
 seqid_cover_with_mark(int64 unix_ms)
 {
-	if (likely(unix_ms <= seqid_mark_free_ms))
+	if (likely(unix_ms <= seqid_recheck_mark_after_ms))
 		return true;
 	return seqid_advance_mark(unix_ms);
 }

@@ -20,7 +20,7 @@
 
 #include "postgres.h"
 
-#include "server/wall_clock.h"
+#include "pg/wall_clock.h"
 
 /* What one call has seen; to be set to PACE_START. */
 typedef struct Pace

@@ -26,9 +26,9 @@
 #include "clock/settled_horizon.h"
 #include "clock/transaction_slot.h"
 #include "miscadmin.h"
-#include "server/database_state.h"
-#include "server/test_stop.h"
-#include "server/wall_clock.h"
+#include "pg/test_stop.h"
+#include "pg/wall_clock.h"
+#include "state/database_state.h"
 
 /*
  * The time that no key shall be earlier than from now on: the clock's, and not
@@ -76,7 +76,7 @@ seqid_settle_horizon(XLogRecPtr *lsn)
 	/* See transaction_slot.c: 2, raise before looking; 6, slots before locks. */
 	pg_memory_barrier();
 	test_stop(TEST_STOP_RAISED);
-	settled_ms = seqid_earliest_listed_ms(settled_ms);
+	settled_ms = seqid_earliest_registered_ms(settled_ms);
 	pg_read_barrier();
 	test_stop(TEST_STOP_SCANNED);
 	settled_ms = seqid_earliest_prepared_ms(settled_ms);

@@ -38,8 +38,8 @@
 #include "clock/pace.h"
 #include "clock/shard_clock.h"
 #include "miscadmin.h"
-#include "server/guc.h"
-#include "server/pg_epoch.h"
+#include "pg/pg_epoch.h"
+#include "state/guc.h"
 
 /* How many milliseconds can be claimed before they come. */
 #define SHARD_QUEUE_MS	8

@@ -14,9 +14,9 @@
 #include "bits/snowflake_layout.h"
 #include "clock/clock_mark.h"
 #include "clock/transaction_slot.h"
+#include "pg/wall_clock.h"
 #include "port/atomics.h"
-#include "server/shared_state.h"
-#include "server/wall_clock.h"
+#include "state/shared_state.h"
 
 /* Milliseconds since the layout's epoch; negative before it. */
 static inline int64
@@ -108,7 +108,7 @@ seqid_reserve_ticks(const SnowflakeLayout *layout, int shard,
 	int64		first;
 	int64		unix_ms;
 
-	seqid_list_transaction();
+	seqid_register_writer();
 
 	/*
 	 * The second turn, if there is one, is above the floor that the first

@@ -50,10 +50,10 @@
 #include "clock/transaction_slot.h"
 #include "commands/extension.h"
 #include "miscadmin.h"
+#include "pg/test_stop.h"
 #include "port/atomics.h"
-#include "server/database_state.h"
-#include "server/guc.h"
-#include "server/test_stop.h"
+#include "state/database_state.h"
+#include "state/guc.h"
 #include "storage/lock.h"
 
 /*
@@ -62,7 +62,7 @@
  */
 #define PREPARED_LOCK_CLASS	53
 
-LocalTransactionId seqid_listed_lxid = InvalidLocalTransactionId;
+LocalTransactionId seqid_registered_lxid = InvalidLocalTransactionId;
 
 /* NULL until this process has attached; its own among them. */
 static DynamicState *state = NULL;
@@ -125,11 +125,10 @@ slot_ms(uint64 slot)
  * when settings cannot be defined.
  */
 static void
-attach_slots_to_list(void)
+check_leader_has_library(void)
 {
 	if (IsParallelWorker() && max_prepared_xacts > 0)
 		seqid_require_settings();
-	attach_slots();
 }
 
 /*
@@ -139,8 +138,8 @@ attach_slots_to_list(void)
  * database, whose time means nothing here, and must not be later than ours.
  */
 static bool
-set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *raised_ms, LocalTransactionId lxid,
-		 uint64 *listed_ms)
+set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *min_key_ms, LocalTransactionId lxid,
+		 uint64 *registered_ms)
 {
 	uint64		found = pg_atomic_read_u64(slot);
 
@@ -148,52 +147,55 @@ set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *raised_ms, LocalTransactionId
 	{
 		/* Whoever set it has read an earlier time than this, or the same. */
 		pg_read_barrier();
-		*listed_ms = pg_atomic_read_u64(raised_ms);
-		if (seqid_slot_names(found, lxid) && found >> SLOT_LXID_BITS <= *listed_ms)
+		*registered_ms = pg_atomic_read_u64(min_key_ms);
+		if (seqid_slot_names(found, lxid) && found >> SLOT_LXID_BITS <= *registered_ms)
 			return false;
-		test_stop(TEST_STOP_LISTING);
+		test_stop(TEST_STOP_REGISTERING);
 	} while (!pg_atomic_compare_exchange_u64(slot, &found,
-											 slot_compose(*listed_ms, lxid)));
+											 slot_compose(*registered_ms, lxid)));
 	return true;
 }
 
 void
-seqid_list_new_transaction(void)
+seqid_register_new_writer(void)
 {
-	pg_atomic_uint64 *raised_ms = &seqid_database_state()->horizon.min_key_ms;
+	pg_atomic_uint64 *min_key_ms = &seqid_database_state()->horizon.min_key_ms;
 	pg_atomic_uint64 *slot;
 	PGPROC	   *leader = MyProc->lockGroupLeader;
 	LocalTransactionId lxid;
-	uint64		listed_ms;
+	uint64		registered_ms;
 	uint64		floor_ms;
 	bool		mine;
 
 	if (unlikely(state == NULL))
-		attach_slots_to_list();
+	{
+		check_leader_has_library();
+		attach_slots();
+	}
 
 	/* Invariant 4. */
 	if (leader == NULL)
 		leader = MyProc;
 	slot = leader == MyProc ? own_slot : slot_of_process(leader);
 	lxid = compat_lxid(leader);
-	mine = set_slot(slot, raised_ms, lxid, &listed_ms) && !IsInParallelMode();
+	mine = set_slot(slot, min_key_ms, lxid, &registered_ms) && !IsInParallelMode();
 
 	for (;;)
 	{
 		/* Invariant 2; of the parallel workers that found it set as well. */
 		pg_memory_barrier();
-		floor_ms = pg_atomic_read_u64(raised_ms);
-		if (likely(floor_ms == listed_ms) || !mine)
+		floor_ms = pg_atomic_read_u64(min_key_ms);
+		if (likely(floor_ms == registered_ms) || !mine)
 			break;
 
 		/* Raised in between, and maybe told: no slot is to be behind that. */
-		listed_ms = floor_ms;
-		pg_atomic_write_u64(slot, slot_compose(listed_ms, lxid));
+		registered_ms = floor_ms;
+		pg_atomic_write_u64(slot, slot_compose(registered_ms, lxid));
 	}
 
-	seqid_key_floor_ms = Max(seqid_key_floor_ms, (int64) floor_ms - 1);
-	seqid_listed_lxid = compat_lxid(MyProc);
-	test_stop(TEST_STOP_LISTED);
+	seqid_raise_key_floor((int64) floor_ms - 1);
+	seqid_registered_lxid = compat_lxid(MyProc);
+	test_stop(TEST_STOP_REGISTERED);
 }
 
 /* ------------------------------------------------------------------------
@@ -202,7 +204,7 @@ seqid_list_new_transaction(void)
  */
 
 bool
-seqid_read_slot(int number, int64 *listed_ms, int *pid)
+seqid_read_slot(int number, int64 *registered_ms, int *pid)
 {
 	PGPROC	   *proc = &ProcGlobal->allProcs[number];
 	uint64		slot;
@@ -215,23 +217,23 @@ seqid_read_slot(int number, int64 *listed_ms, int *pid)
 
 	/* What the process is doing must not be older than what the slot tells. */
 	pg_read_barrier();
-	*listed_ms = slot_ms(slot);
+	*registered_ms = slot_ms(slot);
 	*pid = proc->pid;
 	return seqid_slot_names(slot, compat_lxid(proc)) && proc->databaseId == MyDatabaseId;
 }
 
 int64
-seqid_earliest_listed_ms(int64 at_most)
+seqid_earliest_registered_ms(int64 at_most)
 {
 	int64		earliest_ms = at_most;
 
 	for (int i = 0; i < seqid_slot_count(); i++)
 	{
-		int64		listed_ms;
+		int64		registered_ms;
 		int			pid;
 
-		if (seqid_read_slot(i, &listed_ms, &pid))
-			earliest_ms = Min(earliest_ms, listed_ms);
+		if (seqid_read_slot(i, &registered_ms, &pid))
+			earliest_ms = Min(earliest_ms, registered_ms);
 	}
 	return earliest_ms;
 }
@@ -281,7 +283,7 @@ take_prepared_lock(int64 ms)
  * memory in a database without seqid.
  */
 static bool
-can_be_listed(void)
+can_be_registered(void)
 {
 	return state != NULL ||
 		(MyProc->lockGroupLeader != NULL &&
@@ -291,11 +293,11 @@ can_be_listed(void)
 
 /* Invariant 6. */
 static void
-take_locks_of_listed(void)
+take_prepared_locks(void)
 {
 	uint64		slot;
 
-	if (!can_be_listed())
+	if (!can_be_registered())
 		return;
 	if (state == NULL)
 		attach_slots();
@@ -319,7 +321,7 @@ static void
 watch_transaction(XactEvent event, void *arg pg_attribute_unused())
 {
 	if (event == XACT_EVENT_PRE_PREPARE)
-		take_locks_of_listed();
+		take_prepared_locks();
 }
 
 void
@@ -363,7 +365,7 @@ seqid_prepared_writers(int *count)
 
 		snprintf(writer->virtualtransaction, sizeof(writer->virtualtransaction), "%d/%u",
 				 compat_lock_process(lock), compat_lock_lxid(lock));
-		writer->listed_ms = prepared_lock_ms(&lock->locktag);
+		writer->registered_ms = prepared_lock_ms(&lock->locktag);
 		(*count)++;
 	}
 	return writers;
@@ -377,6 +379,6 @@ seqid_earliest_prepared_ms(int64 at_most)
 	PreparedWriter *writers = seqid_prepared_writers(&count);
 
 	for (int i = 0; i < count; i++)
-		earliest_ms = Min(earliest_ms, writers[i].listed_ms);
+		earliest_ms = Min(earliest_ms, writers[i].registered_ms);
 	return earliest_ms;
 }

@@ -7,17 +7,17 @@
 
 #include "postgres.h"
 
-#include "server/compat.h"
+#include "pg/compat.h"
 #include "storage/proc.h"
 
-/* Use seqid_list_transaction(): the local id of the one that is listed. */
-extern LocalTransactionId seqid_listed_lxid;
+/* Use seqid_register_writer(): the local id of the one that is listed. */
+extern LocalTransactionId seqid_registered_lxid;
 
 /* Called from _PG_init. */
 extern void seqid_watch_transactions(void);
 
-/* Use seqid_list_transaction().  Takes no lock but for the first time. */
-extern void seqid_list_new_transaction(void);
+/* Use seqid_register_writer().  Takes no lock but for the first time. */
+extern void seqid_register_new_writer(void);
 
 /*
  * To be called before a key is reserved: from here to the end of the transaction a
@@ -26,10 +26,10 @@ extern void seqid_list_new_transaction(void);
  * insufficient_resources errors when there is no room for the slots.
  */
 static inline void
-seqid_list_transaction(void)
+seqid_register_writer(void)
 {
-	if (unlikely(seqid_listed_lxid != compat_lxid(MyProc)))
-		seqid_list_new_transaction();
+	if (unlikely(seqid_registered_lxid != compat_lxid(MyProc)))
+		seqid_register_new_writer();
 }
 
 /*
@@ -37,7 +37,7 @@ seqid_list_transaction(void)
  * with, in milliseconds since 1970, or at_most if there is none before that.  A
  * prepared transaction, which is in no process, is not among them.
  */
-extern int64 seqid_earliest_listed_ms(int64 at_most);
+extern int64 seqid_earliest_registered_ms(int64 at_most);
 
 /* The same of prepared transactions. */
 extern int64 seqid_earliest_prepared_ms(int64 at_most);
@@ -46,7 +46,7 @@ extern int64 seqid_earliest_prepared_ms(int64 at_most);
 typedef struct PreparedWriter
 {
 	char		virtualtransaction[32]; /* as in pg_locks */
-	int64		listed_ms;		/* no key of it has an earlier time */
+	int64		registered_ms;	/* no key of it has an earlier time */
 } PreparedWriter;
 
 /* All of them, as an array that the caller can free. */
@@ -59,6 +59,6 @@ extern int	seqid_slot_count(void);
  * The time that the process with that slot is listed with and its pid; false if it
  * is in no transaction of this database that has drawn keys.
  */
-extern bool seqid_read_slot(int number, int64 *listed_ms, int *pid);
+extern bool seqid_read_slot(int number, int64 *registered_ms, int *pid);
 
 #endif							/* SEQID_TRANSACTION_SLOT_H */

@@ -19,7 +19,7 @@
 #include "fmgr.h"
 #include "intern/dictionary.h"
 #include "miscadmin.h"
-#include "server/compat.h"
+#include "pg/compat.h"
 #include "utils/array.h"
 #include "utils/memutils.h"
 

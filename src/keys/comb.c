@@ -28,12 +28,12 @@
 #include "fmgr.h"
 #include "keys/comb_check.h"
 #include "keys/key_run.h"
+#include "pg/entropy.h"
+#include "pg/pg_epoch.h"
+#include "pg/wall_clock.h"
 #include "port/atomics.h"
-#include "server/database_state.h"
-#include "server/entropy.h"
-#include "server/guc.h"
-#include "server/pg_epoch.h"
-#include "server/wall_clock.h"
+#include "state/database_state.h"
+#include "state/guc.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -138,7 +138,7 @@ reserve_comb_ticks(int at_most, int *reserved)
 {
 	int64		first;
 
-	seqid_list_transaction();
+	seqid_register_writer();
 	do
 		first = reserve_uncovered(at_most, reserved);
 	while (unlikely(!seqid_cover_with_mark(comb_tick_ms(first))));
@@ -151,7 +151,7 @@ comb_at_tick(int64 tick)
 	uint64		random;
 
 	seqid_random_bytes(&random, sizeof(random));
-	return uuid_from_halves(comb_compose(tick, random));
+	return uuid_store(palloc(UUID_LEN), comb_compose(tick, random));
 }
 
 /*
@@ -169,13 +169,15 @@ comb_uuid(PG_FUNCTION_ARGS)
 }
 
 static int64
-reserve_run(int shard pg_attribute_unused(), int at_most, int *reserved)
+reserve_run(const SnowflakeLayout *layout pg_attribute_unused(),
+			int shard pg_attribute_unused(), int at_most, int *reserved)
 {
 	return reserve_comb_ticks(at_most, reserved);
 }
 
 static Datum
-key_of_run(int shard pg_attribute_unused(), int64 tick)
+key_of_run(const SnowflakeLayout *layout pg_attribute_unused(),
+		   int shard pg_attribute_unused(), int64 tick)
 {
 	return UUIDPGetDatum(comb_at_tick(tick));
 }
@@ -195,7 +197,7 @@ PG_FUNCTION_INFO_V1(comb_uuids);
 Datum
 comb_uuids(PG_FUNCTION_ARGS)
 {
-	return seqid_next_of_run(fcinfo, &comb_run, 0,
+	return seqid_next_of_run(fcinfo, &comb_run, NULL, 0,
 							 seqid_checked_count(PG_GETARG_INT64(0)));
 }
 

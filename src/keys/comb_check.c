@@ -6,7 +6,7 @@
 
 #include "bits/comb_layout.h"
 #include "keys/comb_check.h"
-#include "server/pg_epoch.h"
+#include "pg/pg_epoch.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 

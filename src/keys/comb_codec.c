@@ -10,8 +10,8 @@
 #include "bits/comb_layout.h"
 #include "fmgr.h"
 #include "keys/comb_check.h"
-#include "server/pg_epoch.h"
-#include "server/text_input.h"
+#include "pg/pg_epoch.h"
+#include "pg/text_input.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -69,7 +69,7 @@ comb_uuid_first(PG_FUNCTION_ARGS)
 {
 	int64		tick = seqid_checked_comb_tick(PG_GETARG_TIMESTAMPTZ(0));
 
-	PG_RETURN_UUID_P(uuid_from_halves(comb_compose(tick, 0)));
+	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), comb_compose(tick, 0)));
 }
 
 /*
@@ -91,7 +91,7 @@ comb_uuid_last(PG_FUNCTION_ARGS)
 	 * overflow: of the very last microsecond this is COMB_MAX_TICK.
 	 */
 	tick = comb_tick_of_us(time - UNIX_EPOCH_PG_US + 1) - 1;
-	PG_RETURN_UUID_P(uuid_from_halves(comb_compose(tick, COMB_RANDOM_MASK)));
+	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), comb_compose(tick, COMB_RANDOM_MASK)));
 }
 
 /*

@@ -12,7 +12,7 @@
 #include "bits/jump_hash.h"
 #include "common/hashfn.h"
 #include "fmgr.h"
-#include "server/compat.h"
+#include "pg/compat.h"
 #include "utils/uuid.h"
 
 static int32

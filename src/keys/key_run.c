@@ -20,11 +20,12 @@ seqid_checked_count(int64 count)
 }
 
 static KeyRun *
-begin_run(FuncCallContext *context, int shard, int64 count)
+begin_run(FuncCallContext *context, const SnowflakeLayout *layout, int shard, int64 count)
 {
 	KeyRun	   *run = MemoryContextAllocZero(context->multi_call_memory_ctx,
 											 sizeof(KeyRun));
 
+	run->layout = layout;
 	run->shard = shard;
 	run->wanted = count;
 	run->run_size = 1;
@@ -40,15 +41,15 @@ static void
 reserve_more(KeyRun *run, const KeyRunKind *kind)
 {
 	CHECK_FOR_INTERRUPTS();
-	run->next_tick = kind->reserve(run->shard, (int) Min(run->wanted, run->run_size),
-								   &run->reserved);
+	run->next_tick = kind->reserve(run->layout, run->shard,
+								   (int) Min(run->wanted, run->run_size), &run->reserved);
 	run->wanted -= run->reserved;
 	run->run_size = Min(run->run_size * 2, kind->max_run_size);
 }
 
 Datum
 seqid_next_of_run(FunctionCallInfo fcinfo, const KeyRunKind *kind,
-				  int shard, int64 count)
+				  const SnowflakeLayout *layout, int shard, int64 count)
 {
 	FuncCallContext *context;
 	KeyRun	   *run;
@@ -56,7 +57,7 @@ seqid_next_of_run(FunctionCallInfo fcinfo, const KeyRunKind *kind,
 	if (SRF_IS_FIRSTCALL())
 	{
 		context = SRF_FIRSTCALL_INIT();
-		context->user_fctx = begin_run(context, shard, count);
+		context->user_fctx = begin_run(context, layout, shard, count);
 	}
 
 	context = SRF_PERCALL_SETUP();
@@ -70,5 +71,5 @@ seqid_next_of_run(FunctionCallInfo fcinfo, const KeyRunKind *kind,
 	}
 
 	run->reserved--;
-	SRF_RETURN_NEXT(context, kind->key(run->shard, run->next_tick++));
+	SRF_RETURN_NEXT(context, kind->key(run->layout, run->shard, run->next_tick++));
 }

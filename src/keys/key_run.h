@@ -10,12 +10,14 @@
 
 #include "postgres.h"
 
+#include "bits/snowflake_layout.h"
 #include "fmgr.h"
 
 /* What is left of the keys that a call asked for. */
 typedef struct KeyRun
 {
-	int			shard;			/* for generators that have shards */
+	const SnowflakeLayout *layout;	/* NULL for COMBs */
+	int			shard;
 	int64		wanted;			/* not yet reserved */
 	int			run_size;		/* how many are reserved next, at most */
 	int			reserved;		/* reserved, but not yet returned */
@@ -26,10 +28,11 @@ typedef struct KeyRun
 typedef struct KeyRunKind
 {
 	/* Reserves from 1 to at_most consecutive ticks and returns the first. */
-	int64		(*reserve) (int shard, int at_most, int *reserved);
+	int64		(*reserve) (const SnowflakeLayout *layout, int shard,
+							int at_most, int *reserved);
 
 	/* The key of a tick, which leaves now. */
-	Datum		(*key) (int shard, int64 tick);
+	Datum		(*key) (const SnowflakeLayout *layout, int shard, int64 tick);
 
 	/* How many are reserved at a time, at most. */
 	int			max_run_size;
@@ -43,6 +46,6 @@ extern int64 seqid_checked_count(int64 count);
  * with the same arguments each time.
  */
 extern Datum seqid_next_of_run(FunctionCallInfo fcinfo, const KeyRunKind *kind,
-							   int shard, int64 count);
+							   const SnowflakeLayout *layout, int shard, int64 count);
 
 #endif							/* SEQID_KEY_RUN_H */

@@ -20,9 +20,9 @@
 #include "bits/uuid_bits.h"
 #include "commands/sequence.h"
 #include "fmgr.h"
+#include "pg/entropy.h"
+#include "pg/wall_clock.h"
 #include "port/pg_bitutils.h"
-#include "server/entropy.h"
-#include "server/wall_clock.h"
 
 /* At most 32, as there are fewer than 2^31 blocks. */
 static int
@@ -47,7 +47,7 @@ uuid_in_block(int64 value, int32 block_size, int32 block_count)
 
 	/* Shifting the block to the top cuts it to its prefix: the mod above. */
 	halves.high = block << (64 - bits) | halves.high >> bits;
-	return uuid_from_halves(uuid_stamp(halves, 4));
+	return uuid_store(palloc(UUID_LEN), uuid_stamp(halves, 4));
 }
 
 /*

@@ -17,8 +17,8 @@
 #include "funcapi.h"
 #include "keys/key_run.h"
 #include "keys/snowflake_sql.h"
-#include "server/guc.h"
-#include "server/server_shard.h"
+#include "state/guc.h"
+#include "state/server_shard.h"
 
 /*
  * The id of each layout that this session got last, 0 before the first: as a word
@@ -107,52 +107,25 @@ nextval_of_server(const SnowflakeLayout *layout,
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextval_of_server, nextval_of_server, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextval_of_server, nextval_of_server, snowflake_53);
 
-/* A cursor may be fetched from when the shard has become another server's. */
-static pg_attribute_always_inline int64
+/* Checks again: seqid.allowed_shards can change between two fetches of a cursor. */
+static int64
 reserve_run(const SnowflakeLayout *layout, int shard, int at_most, int *reserved)
 {
 	check_may_issue(layout, shard);
 	return seqid_reserve_ticks(layout, shard, 1, at_most, reserved);
 }
 
-/* A run ends with its millisecond, which no layout has more ids for. */
-#define MAX_RUN_SIZE	(1 << 16)
-
-static int64
-reserve_run_64(int shard, int at_most, int *reserved)
-{
-	return reserve_run(&snowflake_64, shard, at_most, reserved);
-}
-
-static int64
-reserve_run_53(int shard, int at_most, int *reserved)
-{
-	return reserve_run(&snowflake_53, shard, at_most, reserved);
-}
-
 static Datum
-key_of_run_64(int shard, int64 tick)
+key_of_run(const SnowflakeLayout *layout, int shard, int64 tick)
 {
-	return Int64GetDatum(issue_id(&snowflake_64, tick, shard));
+	return Int64GetDatum(issue_id(layout, tick, shard));
 }
 
-static Datum
-key_of_run_53(int shard, int64 tick)
-{
-	return Int64GetDatum(issue_id(&snowflake_53, tick, shard));
-}
-
-static const KeyRunKind snowflake_runs[SNOWFLAKE_LAYOUTS] = {
-	[0] = {
-		.reserve = reserve_run_64,
-		.key = key_of_run_64,
-		.max_run_size = MAX_RUN_SIZE
-	},
-	[1] = {
-		.reserve = reserve_run_53,
-		.key = key_of_run_53,
-		.max_run_size = MAX_RUN_SIZE
-	}
+/* No layout has more ids in a millisecond, and a run ends with its millisecond. */
+static const KeyRunKind snowflake_run = {
+	.reserve = reserve_run,
+	.key = key_of_run,
+	.max_run_size = 1 << 16
 };
 
 /*
@@ -170,7 +143,7 @@ nextvals(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	/* Also if none is asked for. */
 	if (SRF_IS_FIRSTCALL())
 		check_may_issue(layout, shard);
-	return seqid_next_of_run(fcinfo, &snowflake_runs[layout->number], shard, count);
+	return seqid_next_of_run(fcinfo, &snowflake_run, layout, shard, count);
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextvals, nextvals, snowflake_64);

@@ -15,7 +15,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "keys/snowflake_sql.h"
-#include "server/pg_epoch.h"
+#include "pg/pg_epoch.h"
 #include "utils/timestamp.h"
 
 static void

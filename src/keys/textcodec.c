@@ -10,8 +10,8 @@
 #include "bits/base62.h"
 #include "bits/crockford32.h"
 #include "fmgr.h"
-#include "server/compat.h"
-#include "server/text_input.h"
+#include "pg/compat.h"
+#include "pg/text_input.h"
 #include "utils/builtins.h"
 
 /*
@@ -97,5 +97,5 @@ crockford32_decode(PG_FUNCTION_ARGS)
 
 	check_decoding(crockford32_read(VARDATA_ANY(input), VARSIZE_ANY_EXHDR(input), &halves),
 				   "Crockford's base 32", input);
-	PG_RETURN_UUID_P(uuid_from_halves(halves));
+	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), halves));
 }

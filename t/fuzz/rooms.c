@@ -25,15 +25,6 @@ extern int	LLVMFuzzerTestOneInput(const uint8 *data, size_t size);
 #define check(condition) \
 	do { if (!(condition)) { fprintf(stderr, "not so: %s\n", #condition); abort(); } } while (0)
 
-/* What shard_list.c needs of the server: a phrase, of which no more is asked here. */
-char *
-psprintf(const char *format, ...)
-{
-	static char phrase[] = "is not a shard";
-
-	return *format ? phrase : NULL;
-}
-
 static uint64
 number_at(const uint8 *data, size_t size, size_t place)
 {

@@ -2,7 +2,7 @@
 # that writers share with readers of the settled horizon: no key is below what a
 # reader was told.  Nor is the horizon, after a crash.
 #
-# For a library with the places of src/server/test_stop.h: scripts/test.sh stops.
+# For a library with the places of src/pg/test_stop.h: scripts/test.sh stops.
 # Only a clock that is set back draws a key that is earlier than what was told
 # before.
 

@@ -8,7 +8,7 @@ use strict;
 use warnings;
 use FindBin;
 
-my $src = "$FindBin::RealBin/../../src";
+my $src = "$FindBin::RealBin/../../../src";
 my (%named, $faults);
 
 sub fault { print "litmus: @_\n"; $faults++; }

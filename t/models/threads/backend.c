@@ -12,10 +12,10 @@
 #include "clock/settled_horizon.h"
 #include "clock/transaction_slot.h"
 #include "miscadmin.h"
-#include "server/database_state.h"
-#include "server/entropy.h"
-#include "server/segment.h"
-#include "server/wall_clock.h"
+#include "pg/entropy.h"
+#include "pg/segment.h"
+#include "pg/wall_clock.h"
+#include "state/database_state.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "threads.h"
@@ -37,8 +37,14 @@ bool		seqid_settings_defined = true;
 volatile	sig_atomic_t InterruptPending = false;
 
 /* Every time is covered by a durable mark. */
-int64		seqid_mark_free_ms = INT64_MAX;
+int64		seqid_recheck_mark_after_ms = INT64_MAX;
 int64		seqid_key_floor_ms = -1;
+
+void
+seqid_raise_key_floor(int64 ms)
+{
+	seqid_key_floor_ms = Max(seqid_key_floor_ms, ms);
+}
 
 SharedState *seqid_attached_state;
 
@@ -103,12 +109,12 @@ seqid_attach_shared_state(void)
 }
 
 void *
-seqid_attach_dynamic_segment(const char *name pg_attribute_unused(), pg_atomic_uint32 *handle,
+seqid_attach_dynamic_segment(const char *name pg_attribute_unused(), SegmentHandle *handle,
 							 Size size, void (*init) (void *))
 {
 	void	   *segment = server_segment(size, init);
 
-	pg_atomic_write_u32(handle, 1);
+	pg_atomic_write_u32(&handle->value, 1);
 	return segment;
 }
 
@@ -118,7 +124,7 @@ generate_key(void)
 {
 	int64		clock_ms;
 
-	seqid_list_transaction();
+	seqid_register_writer();
 	clock_ms = wall_clock_read_ms();
 	return Max(clock_ms, seqid_key_floor_ms + 1);
 }

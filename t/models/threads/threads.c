@@ -17,7 +17,7 @@
  */
 #include "postgres.h"
 
-#include "server/shared_state.h"
+#include "state/shared_state.h"
 #include "storage/proc.h"
 #include "threads.h"
 

@@ -11,8 +11,8 @@
 #include "access/detoast.h"
 #include "fmgr.h"
 #include "mb/pg_wchar.h"
-#include "server/compat.h"
-#include "server/text_input.h"
+#include "pg/compat.h"
+#include "pg/text_input.h"
 
 char	   *
 seqid_quotable(const char *text, size_t bytes)

@@ -13,7 +13,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "server/entropy.h"
+#include "pg/entropy.h"
 
 static uint8 pool[4096];
 static Size pool_left = 0;		/* unused bytes, at the end of the pool */

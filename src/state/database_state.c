@@ -36,10 +36,10 @@
 #include "catalog/pg_database.h"
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
-#include "server/compat.h"
-#include "server/database_state.h"
-#include "server/entropy.h"
-#include "server/segment.h"
+#include "pg/compat.h"
+#include "pg/entropy.h"
+#include "pg/segment.h"
+#include "state/database_state.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
@@ -117,7 +117,7 @@ seqid_dynamic_state(void)
 	if (IsUnderPostmaster)
 		dynamic_state =
 			seqid_attach_dynamic_segment(DYNAMIC_STATE_NAME,
-										 &seqid_shared_state()->dynamic_handle,
+										 &seqid_shared_state()->dynamic_state,
 										 dynamic_state_size(), init_dynamic_state);
 	else
 	{
@@ -134,7 +134,7 @@ bool
 seqid_dynamic_state_exists(void)
 {
 	return dynamic_state != NULL ||
-		pg_atomic_read_u32(&seqid_shared_state()->dynamic_handle) != 0;
+		seqid_segment_exists(&seqid_shared_state()->dynamic_state);
 }
 
 /* ------------------------------------------------------------------------

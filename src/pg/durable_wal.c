@@ -19,11 +19,11 @@
 
 #include "access/xlog.h"
 #include "miscadmin.h"
+#include "pg/compat.h"
+#include "pg/durable_wal.h"
 #include "replication/syncrep.h"
 #include "replication/walsender.h"
 #include "replication/walsender_private.h"
-#include "server/compat.h"
-#include "server/durable_wal.h"
 #include "storage/lwlock.h"
 #include "tcop/dest.h"
 #include "tcop/tcopprot.h"
@@ -54,7 +54,7 @@ seqid_wal_is_durable(XLogRecPtr lsn)
 
 /* Until the end of the present level of settings. */
 static void
-set_for_now(const char *name, const char *value)
+set_local(const char *name, const char *value)
 {
 	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
@@ -97,9 +97,9 @@ wait_for_standby(XLogRecPtr lsn)
 	 * By the setting, as its assign hook sets what the wait looks at. Flushed
 	 * by the standby is enough: it replays that before it is promoted.
 	 */
-	set_for_now("synchronous_commit", "on");
+	set_local("synchronous_commit", "on");
 	if (client_min_messages > WARNING)
-		set_for_now("client_min_messages", "warning");
+		set_local("client_min_messages", "warning");
 
 	/* If nobody would be told, it may have been cancelled. */
 	if (!warnings_are_made())

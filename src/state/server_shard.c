@@ -10,7 +10,7 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
-#include "server/server_shard.h"
+#include "state/server_shard.h"
 #include "utils/guc_tables.h"
 
 ServerShard seqid_found_server_shard = {-1, PG_UINT64_MAX};

@@ -10,8 +10,9 @@
 
 #include "postgres.h"
 
-#define TEST_STOP_LISTING	1	/* has read the raised time, not yet listed */
-#define TEST_STOP_LISTED	2	/* listed, no key reserved yet */
+#define TEST_STOP_REGISTERING	1	/* has read the raised time, not yet
+									 * listed */
+#define TEST_STOP_REGISTERED	2	/* listed, no key reserved yet */
 #define TEST_STOP_RAISED	3	/* has raised it, not yet looked at slots */
 #define TEST_STOP_SCANNED	4	/* has looked at slots, not yet at locks */
 

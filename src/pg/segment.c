@@ -11,8 +11,8 @@
  */
 #include "postgres.h"
 
-#include "server/compat.h"
-#include "server/segment.h"
+#include "pg/compat.h"
+#include "pg/segment.h"
 #include "storage/dsm_impl.h"
 
 /* Whatever dynamic_shared_memory_type is, the second remedy helps. */
@@ -57,14 +57,14 @@ create_or_find(const char *name, Size size, void (*init) (void *))
 	return GetNamedDSMSegment(name, size, INIT_AND_ARGUMENT(init, &found));
 }
 
-/* The server finds the segment by its name; the handle says that there is one. */
+/* The server finds the segment by its name. */
 static void *
-create_or_find_dynamic(const char *name, pg_atomic_uint32 *handle, Size size,
+create_or_find_dynamic(const char *name, SegmentHandle *handle, Size size,
 					   void (*init) (void *))
 {
 	void	   *segment = create_or_find(name, size, init);
 
-	pg_atomic_write_u32(handle, 1);
+	pg_atomic_write_u32(&handle->value, 1);
 	return segment;
 }
 
@@ -129,27 +129,27 @@ create_or_find(const char *name, Size size, void (*init) (void *))
 
 /* Under AddinShmemInitLock, so that there is one, and nobody sees it too early. */
 static dsm_segment *
-create_dynamic(pg_atomic_uint32 *handle, Size size, void (*init) (void *))
+create_dynamic(SegmentHandle *handle, Size size, void (*init) (void *))
 {
 	dsm_segment *segment = dsm_create(size, 0);
 
 	init(dsm_segment_address(segment));
 	dsm_pin_segment(segment);
-	pg_atomic_write_u32(handle, dsm_segment_handle(segment));
+	pg_atomic_write_u32(&handle->value, dsm_segment_handle(segment));
 	return segment;
 }
 
 static void *
-create_or_find_dynamic(const char *name pg_attribute_unused(), pg_atomic_uint32 *handle,
+create_or_find_dynamic(const char *name pg_attribute_unused(), SegmentHandle *handle,
 					   Size size, void (*init) (void *))
 {
 	dsm_segment *segment;
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	if (pg_atomic_read_u32(handle) == DSM_HANDLE_INVALID)
-		segment = create_dynamic(handle, size, init);
+	if (seqid_segment_exists(handle))
+		segment = dsm_attach(pg_atomic_read_u32(&handle->value));
 	else
-		segment = dsm_attach(pg_atomic_read_u32(handle));
+		segment = create_dynamic(handle, size, init);
 	LWLockRelease(AddinShmemInitLock);
 
 	if (segment == NULL)
@@ -188,7 +188,7 @@ seqid_attach_segment(const char *name, Size size, void (*init) (void *))
 }
 
 void	   *
-seqid_attach_dynamic_segment(const char *name, pg_atomic_uint32 *handle,
+seqid_attach_dynamic_segment(const char *name, SegmentHandle *handle,
 							 Size size, void (*init) (void *))
 {
 	ErrorContextCallback callback = {

@@ -13,7 +13,7 @@
 
 #include "postgres.h"
 
-#include "server/guc.h"
+#include "state/guc.h"
 
 /* What this backend found last; use seqid_server_shard(). */
 typedef struct ServerShard

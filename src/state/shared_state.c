@@ -14,8 +14,8 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "server/segment.h"
-#include "server/shared_state.h"
+#include "pg/segment.h"
+#include "state/shared_state.h"
 
 #define SHARED_STATE_NAME "seqid shared state " CppAsString2(SHARED_STATE_VERSION)
 
@@ -44,7 +44,7 @@ init_shared_state(void *segment)
 {
 	SharedState *state = segment;
 
-	pg_atomic_init_u32(&state->dynamic_handle, 0);
+	seqid_init_segment_handle(&state->dynamic_state);
 	for (int i = 0; i < SNOWFLAKE_WORDS; i++)
 	{
 		pg_atomic_init_u64(&state->shard_ticks[i], 0);

@@ -5,9 +5,9 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "pg/compat.h"
+#include "pg/wall_clock.h"
 #include "portability/instr_time.h"
-#include "server/compat.h"
-#include "server/wall_clock.h"
 #include "utils/wait_event.h"
 
 /* After that much real time, a clock that shows no progress stands still. */

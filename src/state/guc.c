@@ -11,9 +11,9 @@
 #include "access/xact.h"
 #include "bits/snowflake_layout.h"
 #include "miscadmin.h"
-#include "server/compat.h"
-#include "server/guc.h"
-#include "server/text_input.h"
+#include "pg/compat.h"
+#include "pg/text_input.h"
+#include "state/guc.h"
 
 /* A hundred years. */
 #define MAX_CLOCK_REGRESSION_MS	(100.0 * 365 * 24 * 60 * 60 * 1000)
@@ -47,7 +47,8 @@ read_list(const char *text, ShardList *list)
 		return true;
 
 	GUC_check_errdetail("\"%s\" %s.", seqid_quotable(where, strlen(where)), why);
-	GUC_check_errhint("Give numbers and ranges with commas between them, such as \"3, 16-31\".");
+	GUC_check_errhint("Use numbers from 0 to %d and ranges, separated by commas, such as \"3, 16-31\".",
+					  SHARD_LIST_SHARDS - 1);
 	return false;
 }
 

@@ -25,11 +25,35 @@ extern void seqid_reserve_segment(Size size, void (*startup) (void));
 extern void *seqid_attach_segment(const char *name, Size size, void (*init) (void *));
 
 /*
- * The same in dynamic shared memory, also before 17: for what is larger than the
- * slack that such a server has for late callers.  *handle is a word in another segment,
- * by which backends find this one; 0 until it exists.
+ * How backends find a dynamic segment.  The handle is in another segment, and is
+ * written by this module only.
  */
-extern void *seqid_attach_dynamic_segment(const char *name, pg_atomic_uint32 *handle,
+typedef struct SegmentHandle
+{
+	/*
+	 * 0 until the segment exists.  Before 17 the handle of the server, set
+	 * under AddinShmemInitLock; from 17 on 1.
+	 */
+	pg_atomic_uint32 value;
+} SegmentHandle;
+
+static inline void
+seqid_init_segment_handle(SegmentHandle *handle)
+{
+	pg_atomic_init_u32(&handle->value, 0);
+}
+
+static inline bool
+seqid_segment_exists(SegmentHandle *handle)
+{
+	return pg_atomic_read_u32(&handle->value) != 0;
+}
+
+/*
+ * Does the same as seqid_attach_segment() in dynamic shared memory, also before 17:
+ * for a segment that is larger than the slack of such a server.
+ */
+extern void *seqid_attach_dynamic_segment(const char *name, SegmentHandle *handle,
 										  Size size, void (*init) (void *));
 
 #endif							/* SEQID_SEGMENT_H */

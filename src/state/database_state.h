@@ -12,7 +12,7 @@
 
 #include "postgres.h"
 
-#include "server/shared_state.h"
+#include "state/shared_state.h"
 #include "storage/lock.h"
 
 /* How many databases can generate keys in one server lifetime. */

@@ -7,7 +7,7 @@
 #ifndef THREADS_COMPAT_H
 #define THREADS_COMPAT_H
 
-#include_next "server/compat.h"
+#include_next "pg/compat.h"
 
 #include "storage/proc.h"
 #include "threads.h"

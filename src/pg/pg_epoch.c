@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "server/pg_epoch.h"
+#include "pg/pg_epoch.h"
 #include "utils/timestamp.h"
 
 #define US_PER_MS	1000

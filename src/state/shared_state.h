@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "bits/snowflake_layout.h"
+#include "pg/segment.h"
 #include "port/atomics.h"
 
 /*
@@ -34,13 +35,8 @@ typedef struct ShardCounters
 
 typedef struct SharedState
 {
-	/*
-	 * The handle of the dynamic segment, 0 until that is created; see
-	 * database_state.h.  Before 17 it is set under AddinShmemInitLock; from
-	 * 17 on it says only that the segment exists.
-	 */
-	pg_atomic_uint32 dynamic_handle;
-	char		padding[SHARED_STATE_LINE_SIZE - sizeof(uint32)];
+	SegmentHandle dynamic_state;	/* see database_state.h */
+	char		padding[SHARED_STATE_LINE_SIZE - sizeof(SegmentHandle)];
 
 	/*
 	 * The last tick (see snowflake_layout.h) that each shard of each layout
