@@ -21,8 +21,7 @@ use warnings;
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(sleep time);
 
-use SeqidPoll;
-use SeqidSession;
+use SeqidTest;
 
 our $writers = 6;
 
@@ -253,7 +252,7 @@ sub end_all_prepared
 	my ($self) = @_;
 
 	$self->{name} = 'the end';
-	SeqidPoll::poll_until { eval { $self->end_prepared(1); 1 } }
+	SeqidTest::poll_until { eval { $self->end_prepared(1); 1 } }
 	  or die 'transactions stay prepared';
 	$self->forget_session('primary');
 	return;

@@ -208,7 +208,7 @@ without_timers()
 	C
 }
 
-# As t/SeqidClock.pm has it.
+# As t/SeqidTest.pm has it.
 start_with_clock()
 {
 	as_user sh -c 'ulimit -c unlimited 2>/dev/null; exec "$@"' sh \

@@ -48,7 +48,7 @@ set_day()
 	set_clock "+$((noon + $1 * 86400))s"
 }
 
-# As t/SeqidClock.pm has it.
+# As t/SeqidTest.pm has it.
 start_with_clock()
 {
 	set_day 0

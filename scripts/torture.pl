@@ -28,8 +28,7 @@ use Time::HiRes qw(sleep time);
 
 use FindBin;
 use lib "$FindBin::RealBin/../t", $FindBin::RealBin;
-use SeqidClock;
-use SeqidSession;
+use SeqidTest;
 use TortureOutbox;
 
 my $minutes = $ENV{TORTURE_MINUTES} // 1;

@@ -17,8 +17,7 @@ use Time::HiRes qw(sleep time);
 
 use FindBin;
 use lib "$FindBin::RealBin/../t";
-use SeqidSession;
-use SeqidShim;
+use SeqidTest;
 
 my $minutes = $ENV{TORTURE_MINUTES} // 1;
 my $seed = $ENV{TORTURE_SEED} // 1;

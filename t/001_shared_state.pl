@@ -2,17 +2,11 @@
 #
 # SQL alone cannot start servers, nor kill their backends.
 
-use strict;
-use warnings;
-
 use IPC::Run ();
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidSession;
+use SeqidTest;
 
 sub crash_backend
 {

@@ -2,16 +2,9 @@
 #
 # A regression test has one session, an isolation test runs one step at a time.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidSession;
+use SeqidTest;
 
 my $clients = 8;
 my $node = PostgreSQL::Test::Cluster->new('main');

@@ -3,17 +3,9 @@
 # The server runs under libfaketime and reads its offset from a file that the
 # test changes; SQL cannot set the clock.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidClock;
-use SeqidSession;
+use SeqidTest;
 
 my $clock = SeqidClock->new;
 my $node = PostgreSQL::Test::Cluster->new('main');

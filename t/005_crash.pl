@@ -3,20 +3,11 @@
 #
 # Only a real crash loses shared memory and the WAL that was not flushed.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
-use FindBin;
 use Time::HiRes qw(time);
 
+use FindBin;
 use lib $FindBin::RealBin;
-use SeqidClock;
-use SeqidCollector;
-use SeqidSession;
+use SeqidTest;
 
 my $clock = SeqidClock->new;
 my $collector = SeqidCollector->new;

@@ -3,18 +3,9 @@
 #
 # SQL can neither restart a server nor set its clock.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidClock;
-use SeqidOutcome;
-use SeqidSession;
+use SeqidTest;
 
 my $clock = SeqidClock->new;
 my $node = PostgreSQL::Test::Cluster->new('main');

@@ -3,18 +3,9 @@
 #
 # Only a real standby is promoted.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidClock;
-use SeqidOutcome;
-use SeqidSession;
+use SeqidTest;
 
 my $primary_clock = SeqidClock->new;
 my $primary = PostgreSQL::Test::Cluster->new('primary');

@@ -3,17 +3,9 @@
 #
 # Only real backups are restored by other servers.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidClock;
-use SeqidSession;
+use SeqidTest;
 
 my $origin = PostgreSQL::Test::Cluster->new('origin');
 $origin->init(allows_streaming => 1, has_archiving => 1);

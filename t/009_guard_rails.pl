@@ -3,19 +3,9 @@
 #
 # A damaged page and a configuration file are out of the reach of SQL.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidClock;
-use SeqidOutcome;
-use SeqidPoll;
-use SeqidSession;
+use SeqidTest;
 
 my $clock = SeqidClock->new;
 my $node = PostgreSQL::Test::Cluster->new('main');

@@ -6,17 +6,9 @@
 # Only a standby that is away makes a session wait, and only a real one is
 # promoted.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidClock;
-use SeqidSession;
+use SeqidTest;
 
 # Behind the real one, which the last case goes by.
 my $clock = SeqidClock->new;

@@ -6,18 +6,9 @@
 # What this costs shows after restarts and crashes, and with clocks that SQL
 # cannot set.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidClock;
-use SeqidOutcome;
-use SeqidSession;
+use SeqidTest;
 
 my $clock = SeqidClock->new;
 my $node = new_node('main');

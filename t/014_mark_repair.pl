@@ -5,18 +5,9 @@
 # A damaged file is out of the reach of SQL, and what a new mark is worth shows
 # after a crash with the clock behind.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidClock;
-use SeqidOutcome;
-use SeqidSession;
+use SeqidTest;
 
 my $clock = SeqidClock->new;
 my $owner = 'regress_seqid_owner';

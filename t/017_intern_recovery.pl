@@ -3,19 +3,9 @@
 #
 # A crash, a dump and a standby are out of the reach of SQL.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidCollector;
-use SeqidOutcome;
-use SeqidPoll;
-use SeqidSession;
+use SeqidTest;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 1);

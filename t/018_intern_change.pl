@@ -5,16 +5,9 @@
 # It takes a session that stays while others come and go, some of them blocked;
 # and what memory a process has taken is told by the kernel alone.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidSession;
+use SeqidTest;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;

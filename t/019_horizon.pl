@@ -5,19 +5,9 @@
 # SQL can neither crash a server nor set its clock, nor look at a session from
 # another one.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidClock;
-use SeqidOutcome;
-use SeqidPoll;
-use SeqidSession;
+use SeqidTest;
 
 my $clock = SeqidClock->new;
 my $node = PostgreSQL::Test::Cluster->new('main');

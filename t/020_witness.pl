@@ -3,17 +3,9 @@
 #
 # Two servers with clocks of their own, of which one crashes.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidClock;
-use SeqidOutcome;
+use SeqidTest;
 
 my (%node, %clock);
 for my $name ('early', 'late')

@@ -2,18 +2,9 @@
 # time, in a shard that nobody issues from, and of milliseconds that have passed.  Of
 # both layouts.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidClock;
-use SeqidOutcome;
-use SeqidSession;
+use SeqidTest;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
@@ -143,7 +134,7 @@ $session->send($behind);
 $stepped->poll_query_until('postgres', $waits) or die 'it does not wait';
 $clock->set('2079-12-31 22:00:00');
 $session->answer;
-like(SeqidOutcome::error_in($session->errors), qr/^55000: clock is 10800000 ms behind the next snowflake id of shard 31/,
+like(error_in($session->errors), qr/^55000: clock is 10800000 ms behind the next snowflake id of shard 31/,
 	'or too far back');
 $session->close;
 

@@ -5,16 +5,9 @@
 # The library is loaded there by functions that a plan does not show: within another
 # function, or an index's expression.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidSession;
+use SeqidTest;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;

@@ -2,16 +2,9 @@
 # local id with the same 16 bits: it is not listed by what was left there, least of
 # all by the time of another database, which is ahead of the clock.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidSession;
+use SeqidTest;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;

@@ -4,18 +4,9 @@
 #
 # Only a second server replicates sequences.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidClock;
-use SeqidOutcome;
-use SeqidSession;
+use SeqidTest;
 
 my $publisher = PostgreSQL::Test::Cluster->new('publisher');
 my $subscriber = PostgreSQL::Test::Cluster->new('subscriber');

@@ -5,17 +5,9 @@
 # a reading that the test chooses, and adds up the naps that the session asks for.  SQL
 # can do none of this.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidSession;
-use SeqidShim;
+use SeqidTest;
 
 my $ns_per_ms = 1000 * 1000;
 my $step_ms = 20000;

@@ -8,22 +8,14 @@
 #
 # It takes clients beside the steps, which a regression test has not.
 
-use strict;
-use warnings;
-
 use IPC::Run ();
 use List::Util qw(max sum);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes qw(time);
 
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidOutcome;
+use SeqidTest;
 use SeqidPage;
-use SeqidPoll;
-use SeqidSession;
 
 my $node = PostgreSQL::Test::Cluster->new('shop');
 $node->init;
@@ -157,7 +149,7 @@ sub run_watched
 	}
 	$session->answer;
 	my $errors = $session->errors;
-	return $errors eq '' ? '' : SeqidOutcome::error_in($errors);
+	return $errors eq '' ? '' : error_in($errors);
 }
 
 # Runs the block once: the error, if there is one; faults, and how long transactions

@@ -2,16 +2,9 @@
 #
 # It takes pgcrypto, which need not be installed where a regression test is run.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin;
-use SeqidOutcome;
+use SeqidTest;
 use SeqidPage;
 
 my $node = PostgreSQL::Test::Cluster->new('shop');

@@ -4,7 +4,7 @@
  *
  * libfaketime sets the clock between calls.  This library, which is also preloaded
  * into a server, steps the clock at the k-th reading of one process.  So a test can
- * try a step at each place where a call reads the clock.  SeqidShim.pm controls it.
+ * try a step at each place where a call reads the clock.  SeqidShim in SeqidTest.pm controls it.
  *
  * Only clock_gettime() is counted, because seqid's generators read the clock with it
  * and PostgreSQL does not.  (OpenSSL does, when a session begins.)  The other
@@ -33,7 +33,7 @@
 
 /*
  * A file that all processes of the server map; the order of the fields is that of
- * SeqidShim.pm, which writes them while the watched process does nothing.
+ * SeqidTest.pm, which writes them while the watched process does nothing.
  */
 typedef struct Control
 {

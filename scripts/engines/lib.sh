@@ -152,7 +152,7 @@ stop_server()
 }
 
 # clock_variables FILE: what a server goes by the clock in that file with; see
-# t/SeqidClock.pm.
+# t/SeqidTest.pm.
 clock_variables()
 {
 	echo "LD_PRELOAD=$(echo /usr/lib/*/faketime/libfaketime.so.1)" "FAKETIME_TIMESTAMP_FILE=$1" \

@@ -4,19 +4,9 @@
 # For a library with eight entries: scripts/test.sh stops.  SQL can neither set a clock
 # nor restart a server.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib "$FindBin::RealBin/..";
-use SeqidClock;
-use SeqidOutcome;
-use SeqidPoll;
-use SeqidSession;
+use SeqidTest;
 
 my $clock = SeqidClock->new;
 my $node = PostgreSQL::Test::Cluster->new('main');

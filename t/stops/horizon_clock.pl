@@ -6,18 +6,9 @@
 # Only a clock that is set back draws a key that is earlier than what was told
 # before.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib "$FindBin::RealBin/..";
-use SeqidClock;
-use SeqidOutcome;
-use SeqidSession;
+use SeqidTest;
 
 use constant { LISTING => 1, LISTED => 2, RAISED => 3, SCANNED => 4 };
 

@@ -4,19 +4,11 @@
 # The scripts are files of the server, to which the test adds some that nobody has
 # released: they show that the comparison sees what an update has forgotten.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin, "$FindBin::RealBin/..";
+use SeqidTest;
 use SeqidCatalog;
 use SeqidFiles;
-use SeqidOutcome;
-use SeqidSession;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;

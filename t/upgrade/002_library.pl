@@ -4,18 +4,10 @@
 # is restarted; one of the same version shares it.  $SEQID_NEXT_LIBRARY names one of
 # another version, which scripts/test.sh builds.
 
-use strict;
-use warnings;
-
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
-
 use FindBin;
 use lib $FindBin::RealBin, "$FindBin::RealBin/..";
+use SeqidTest;
 use SeqidFiles;
-use SeqidOutcome;
-use SeqidSession;
 
 my $next = $ENV{SEQID_NEXT_LIBRARY}
   or plan skip_all => 'no library of another version was built';
@@ -87,7 +79,7 @@ my $new = new_session();
 # In another database, whose mark does not keep its keys from those of this one.
 my $elsewhere = SeqidSession->new($node, 'elsewhere');
 $elsewhere->query($insert_many);
-is(SeqidOutcome::error_in($elsewhere->errors), $replaced, 'a new session in another database is refused');
+is(error_in($elsewhere->errors), $replaced, 'a new session in another database is refused');
 
 for my $statement (
 	$insert_many,
