@@ -19,9 +19,10 @@ sub outcome_of
 {
 	my ($test, $name) = @_;
 	my $file = PostgreSQL::Test::Utils::tempdir . "/$name.litmus";
+	my $log;
 
 	append_to_file($file, $test);
-	IPC::Run::run([ 'herd7', $file ], '>&', \my $log) or return $log;
+	IPC::Run::run([ 'herd7', $file ], '>&', \$log) or return $log;
 	return $log =~ m/^Observation \w+ (\w+)/m ? $1 : $log;
 }
 
