@@ -37,7 +37,7 @@ sub new
 	return $self;
 }
 
-# Replaces a pattern in the first part of a file that matches another one.
+# Replaces a pattern in the first part of a file that matches $part.
 sub edit
 {
 	my ($self, $file, $part, $pattern, $replacement) = @_;

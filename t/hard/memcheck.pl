@@ -6,13 +6,19 @@
 # gives it again.  t/fuzz/rooms.pl gives the arithmetic buffers of its own.
 #
 # Every finding counts, wherever it is, because a value that was not set travels far.
-# memcheck.supp has those of the server itself.
 
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
 use SeqidBuild;
 use IPC::Run ();
+
+# Findings in Debian's own server:
+my $known = join '|',
+  'pwrite64\(buf\)',    # the gaps of pages and of WAL
+  'write\(buf\).*RelationCacheInitializePhase3',    # the gaps of structs in its file
+  'hash_search_with_hash_value.*smgrclose',    # the gaps of messages that relations are closed
+  'overlap in (?:__)?memcpy_chk.*RE_compile_and_cache';    # a cache that moves its entries
 
 # Background work and parallel workers would take most of the time.
 my $conf = <<'CONF';
@@ -25,20 +31,17 @@ max_parallel_workers_per_gather = 0
 CONF
 $ENV{PGCTLTIMEOUT} = 600;
 
-# Lines are almost those of the source with -O1.
 sub start_under_memcheck
 {
 	my ($build, $name) = @_;
 	my $node = $build->server($name, $conf);
 
-	$build->wrap("valgrind --quiet --num-callers=30 --trace-children=yes --suppressions=$FindBin::RealBin/memcheck.supp "
-		  . "--log-file=$build->{findings}/%p");
+	$build->wrap("valgrind --quiet --num-callers=30 --trace-children=yes --log-file=$build->{findings}/%p");
 	$node->start;
 	return $node;
 }
 
 my $build = SeqidBuild->new('-O1 -g');
-
 # 90 dictionaries take longer than everything else.
 $build->edit($_, qr/.*/s, qr/^-- The recipe: for all pairs.*?(?=^-- Fewer bits need)/ms, '')
   for 'sql/intern.sql', 'expected/intern.out';
@@ -57,7 +60,7 @@ my %run = map { my $database = $_; $database => IPC::Run::start(
 		'<', \'', '>&', \$output{$database}, IPC::Run::timeout(3600)) } keys %tests;
 ok($run{$_}->finish, "$_: the tests pass") or diag $output{$_} for sort keys %tests;
 $node->stop;
-is($build->findings, '', 'no findings');
+is(join("\n", grep { !/$known/s } split /\n\n+/, $build->findings), '', 'no findings');
 
 # Planted faults are found.
 my $faulty = SeqidBuild->new('-O1 -g',

@@ -3,10 +3,9 @@
  *	  How a consumer that reads up to the settled horizon misses no row.
  *
  * Backends of a database generate keys and insert them.  The first can have a parallel
- * worker, which generates keys for it.  The last can prepare its transaction, which some
- * session commits or rolls back later.  Readers ask for the horizon and then read the
- * rows below it.  A key is its millisecond.  Only the clock and the number of crashes
- * are bounded: transactions follow each other without end.
+ * worker.  The last can prepare its transaction, which some session commits or rolls back
+ * later.  Readers ask for the horizon and then read the rows below it.  A key is its
+ * millisecond.  Only the clock and the crashes are bounded.
  *
  * Each access to shared memory is a step, and so is a snapshot.  The clock shows any time
  * whenever a process reads it.  A crash loses everything except the mark and the prepared
@@ -56,6 +55,8 @@
 
 #define max(a, b)	((a) > (b) -> (a) : (b))
 #define min(a, b)	((a) < (b) -> (a) : (b))
+#define when(condition, action) \
+	if :: condition -> action :: else fi
 
 /* AGAIN: a slot that a process of another database has left */
 #ifdef AGAIN
@@ -160,44 +161,26 @@ inline choose_key()
 inline register(slot)
 {
 	do
-	:: atomic {
-			slot_seen = slot_time[slot];
-			lxid_seen = slot_lxid[slot]
-		}
+	:: atomic { slot_seen = slot_time[slot]; lxid_seen = slot_lxid[slot] }
 		atomic {
 			time = min_key_now;
-			if
-			:: lxid_seen == lxid[slot] && plausible -> my_floor = time; break
-			:: else
-			fi
+			when(lxid_seen == lxid[slot] && plausible, my_floor = time; break)
 		}
 		atomic {
-			if
-			:: slot_time[slot] == slot_seen && slot_lxid[slot] == lxid_seen ->
-				slot_time[slot] = slot_value;
-				slot_lxid[slot] = lxid[slot];
-				slot_settled[slot] = false;
-				my_floor = time;	/* with NO_BARRIER, that is all */
-				break
-			:: else
-			fi
+			when(slot_time[slot] == slot_seen && slot_lxid[slot] == lxid_seen,
+				 slot_time[slot] = slot_value;
+				 slot_lxid[slot] = lxid[slot];
+				 slot_settled[slot] = false;
+				 my_floor = time;	/* with NO_BARRIER, that is all */
+				 break)
 		}
 	od;
 #ifdef SETTLED
 	time = min_key_now;
-	atomic {
-		if
-		:: !slot_settled[slot] ->
-			slot_time[slot] = time;
-			slot_settled[slot] = true
-		:: else
-		fi
-	}
+	atomic { when(!slot_settled[slot], slot_time[slot] = time; slot_settled[slot] = true) }
 #endif
 	atomic {
-		slot_seen = 0;
-		lxid_seen = 0;
-		time = 0;
+		slot_seen = 0; lxid_seen = 0; time = 0;
 #ifndef NO_BARRIER
 		my_floor = min_key_now
 #endif
@@ -223,6 +206,7 @@ inline generate(slot, backend)
 }
 
 #define me		(_pid)
+#define alone	(!working || me != 0)	/* a leader waits for its worker */
 active [BACKENDS] proctype Backend()
 {
 	byte my_lifetime, my_floor, key, clock;
@@ -240,42 +224,35 @@ active [BACKENDS] proctype Backend()
 
 		if
 #ifdef CLEAR_BEFORE_VISIBLE
-		:: (!working || me != 0) ->
+		:: alone ->
 			lxid[me] = 0;
 			atomic { becomes_visible(least[me]); least[me] = NEVER }
 #else
 		:: atomic {					/* COMMIT */
-				(!working || me != 0) ->
-				becomes_visible(least[me]);
-				least[me] = NEVER;
-				end_transaction(me)
+				alone ->
+				becomes_visible(least[me]); least[me] = NEVER; end_transaction(me)
 			}
 #endif
 		:: atomic {					/* ROLLBACK */
-				(!working || me != 0) ->
-				least[me] = NEVER;
-				end_transaction(me)
+				alone ->
+				least[me] = NEVER; end_transaction(me)
 			}
 		:: atomic {					/* PREPARE */
-				(!working || me != 0) && me == BACKENDS - 1 &&
-				PREPARES && lock_time == NEVER ->
+				alone && me == BACKENDS - 1 && PREPARES && lock_time == NEVER ->
 #ifdef LAPSE_BEFORE_LOCK
 				lxid[me] = 0;
 #endif
 				preparing = true
 			}
 			lock_time = slot_time[me];
-			atomic {				/* a crash does not lose it any more */
-				prepared_least = least[me];
-				least[me] = NEVER
-			}
+			atomic { prepared_least = least[me]; least[me] = NEVER };	/* durable */
 			atomic { end_transaction(me); preparing = false }
 		fi
 	} unless_crash(forget_keys)
 	od
 }
 
-/* Generates keys for the first backend, which waits for it. */
+/* Generates keys for the first backend. */
 active [WORKERS] proctype Worker()
 {
 	byte my_lifetime, my_floor, key, clock;
@@ -293,12 +270,7 @@ end:
 							min(slot_time[0], slot_time[WORKER]) : slot_time[WORKER]);
 			slot_lxid[0] = lxid[0]
 		}
-		atomic {
-			lxid[WORKER] = 0;
-			slot_lxid[WORKER] = 0;
-			slot_time[WORKER] = 0;
-			working = false
-		}
+		atomic { lxid[WORKER] = 0; slot_lxid[WORKER] = 0; slot_time[WORKER] = 0; working = false }
 #else
 		generate(0, 0);
 		working = false
@@ -319,13 +291,7 @@ end:
 #ifdef RELEASE_BEFORE_VISIBLE
 		lock_time = NEVER;
 #endif
-		atomic {
-			if
-			:: becomes_visible(prepared_least)
-			:: true
-			fi;
-			prepared_least = NEVER
-		}
+		atomic { if :: becomes_visible(prepared_least) :: true fi; prepared_least = NEVER }
 		lock_time = NEVER
 	} unless_crash(skip)
 	od
@@ -335,16 +301,10 @@ end:
 #define me		(_pid - BACKENDS - WORKERS - PREPARES)
 inline read_slot(slot)
 {
+	atomic { slot_seen = slot_time[slot]; lxid_in_hand[me] = slot_lxid[slot] }
 	atomic {
-		slot_seen = slot_time[slot];
-		lxid_in_hand[me] = slot_lxid[slot]
-	}
-	atomic {
-		if
-		:: lxid_in_hand[me] != 0 && lxid_in_hand[me] == lxid[slot] ->
-			horizon = min(horizon, slot_seen)
-		:: else
-		fi;
+		when(lxid_in_hand[me] != 0 && lxid_in_hand[me] == lxid[slot],
+			 horizon = min(horizon, slot_seen));
 		slot_seen = 0;
 		lxid_in_hand[me] = 0
 	}
@@ -413,8 +373,7 @@ active [READERS] proctype Reader()
 			assert(unseen >= horizon);
 #endif
 			promised = max(promised, horizon);
-			horizon = 0;
-			before = 0
+			horizon = 0; before = 0
 		}
 #ifdef PUBLISH_BEFORE_DURABLE
 		cover(published)
@@ -437,22 +396,13 @@ end:
 			crashes < CRASHES ->
 			crashes++;
 			lifetime++;
-			min_key = 0;
-			published = 0;
-			working = false;
-			preparing = false;
+			min_key = 0; published = 0; working = false; preparing = false;
 			for (i : 0 .. 2) {
-				slot_time[i] = 0;
-				slot_lxid[i] = 0;
-				slot_settled[i] = false;
-				lxid[i] = 0
+				slot_time[i] = 0; slot_lxid[i] = 0; slot_settled[i] = false; lxid[i] = 0
 			}
-			for (i : 0 .. READERS - 1) {
-				lxid_in_hand[i] = 0
-			}
+			for (i : 0 .. READERS - 1) { lxid_in_hand[i] = 0 }
 			i = 0;
-			least[0] = NEVER;
-			least[1] = NEVER;
+			least[0] = NEVER; least[1] = NEVER;
 			floor = mark;
 			lock_time = (prepared_least == NEVER -> NEVER : lock_time);
 #ifndef STRICT

@@ -32,6 +32,8 @@
 #define IDS			8				/* ids from 1 to IDS - 1 */
 
 #define max(a, b)	((a) > (b) -> (a) : (b))
+#define when(condition, action) \
+	if :: condition -> action :: else fi
 
 /* shared memory */
 byte word = 0;
@@ -63,7 +65,7 @@ byte cancels = 0;
 	disk_mark = page_mark; disk_lifetime = page_lifetime
 
 #define raise_floor(found_lifetime) \
-	if :: found_lifetime != lifetime -> floor = max(floor, page_mark) :: else fi
+	when(found_lifetime != lifetime, floor = max(floor, page_mark))
 
 /* Compares WAL locations: in one lifetime, the later record has the higher mark. */
 #define replicated(mark) \
@@ -85,32 +87,21 @@ active [2] proctype Backend()
 #endif
 
 start:
-	atomic {
-		my_lifetime = lifetime;
-		known_durable = 0;
-		my_floor = 0;
-		id = 0;
-		mark = 0;
-	}
+	atomic { my_lifetime = lifetime; known_durable = 0; my_floor = 0; id = 0; mark = 0 }
 
 reserve:
 	/* compare-and-exchange of the shard's counter */
 	atomic {
 		live(skip);
 		id = max(word + 1, max(clock, my_floor + 1));
-		if
-		:: id >= IDS - LEASE -> goto done	/* the model has no more ids */
-		:: else -> word = id
-		fi
+		when(id >= IDS - LEASE, goto done);	/* the model has no more ids */
+		word = id
 #ifdef LEVEL_OF_SESSION
 		;
 		if :: on = true :: on = false fi
 #endif
 	}
-	if
-	:: id <= known_durable -> goto leave
-	:: else
-	fi;
+	when(id <= known_durable, goto leave);
 
 #ifdef MARK_AFTER_ID
 	step(issue(id));
@@ -120,8 +111,7 @@ reserve:
 	atomic { (!locked || !alive); live(locked = true) }
 	if
 	:: page_lifetime == lifetime && page_mark >= id + LEASE / 2 -> skip
-	:: else ->
-		/* raise it, in the order of the accesses */
+	:: else ->						/* raise it, in the order of the accesses */
 #ifdef LIFETIME_FIRST
 		step(mark = page_lifetime; page_lifetime = lifetime);
 		atomic { locked = (alive -> false : locked) };
@@ -153,10 +143,7 @@ reserve:
 #ifdef MARK_AFTER_ID
 	goto reserve;
 #endif
-	if
-	:: id <= my_floor || id > known_durable -> goto reserve
-	:: else
-	fi;
+	when(id <= my_floor || id > known_durable, goto reserve);
 
 leave:
 	step(issue(id));
@@ -174,17 +161,13 @@ end:
 			crashes < CRASHES ->
 			crashes++;
 			lifetime++;
-			word = 0;
-			floor = 0;
-			locked = false;
+			word = 0; floor = 0; locked = false;
 			if
 			:: true
 			:: standby_mark != disk_mark || standby_lifetime != disk_lifetime ->
-				disk_mark = standby_mark;
-				disk_lifetime = standby_lifetime
+				disk_mark = standby_mark; disk_lifetime = standby_lifetime
 			fi;
-			page_mark = disk_mark;
-			page_lifetime = disk_lifetime
+			page_mark = disk_mark; page_lifetime = disk_lifetime
 		}
 	od
 }
@@ -204,8 +187,7 @@ end:
 	do
 	:: atomic {
 			standby_mark != disk_mark || standby_lifetime != disk_lifetime ->
-			standby_mark = disk_mark;
-			standby_lifetime = disk_lifetime
+			standby_mark = disk_mark; standby_lifetime = disk_lifetime
 		}
 	od
 }

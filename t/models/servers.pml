@@ -38,6 +38,8 @@
 #define LEASE		2
 
 #define max(a, b)	((a) > (b) -> (a) : (b))
+#define when(condition, action) \
+	if :: condition -> action :: else fi
 #define other		(1 - me)
 
 /* A server's shared memory.  A lifetime has one timeline and so one shard. */
@@ -102,11 +104,7 @@ active [2] proctype Backend()
 end_start:							/* for ever, if it remains a standby */
 	atomic {
 		!is_standby[me] ->
-		alive[me] = true;
-		known_durable = 0;
-		my_floor = 0;
-		id = 0;
-		mark = 0
+		alive[me] = true; known_durable = 0; my_floor = 0; id = 0; mark = 0
 	}
 
 reserve:
@@ -114,23 +112,15 @@ reserve:
 		select (clock : 0 .. CLOCK_MAX);
 		id = max(word[me] + 1, max(clock, my_floor + 1));
 		clock = 0;
-		if
-		:: id >= IDS - LEASE -> id = 0; goto end_used_up
-		:: else -> word[me] = id
-		fi);
-	if
-	:: id <= known_durable -> goto leave
-	:: else
-	fi;
+		when(id >= IDS - LEASE, id = 0; goto end_used_up);
+		word[me] = id);
+	when(id <= known_durable, goto leave);
 
 	step(
-		if
-		:: own_mark[me] && page_mark[me] >= id + LEASE / 2
-		:: else ->
-			floor[me] = (own_mark[me] -> floor[me] : max(floor[me], page_mark[me]));
-			page_mark[me] = max(page_mark[me], id + LEASE);
-			own_mark[me] = true
-		fi;
+		when(!own_mark[me], floor[me] = max(floor[me], page_mark[me]));
+		when(!own_mark[me] || page_mark[me] < id + LEASE / 2,
+			 page_mark[me] = max(page_mark[me], id + LEASE);
+			 own_mark[me] = true);
 		mark = page_mark[me]);
 	step(disk_mark[me] = page_mark[me]);
 end_silent:							/* for ever, if this server stays alone */
@@ -138,16 +128,10 @@ end_silent:							/* for ever, if this server stays alone */
 		(!alive[me] || replicated(mark));
 		if
 		:: !alive[me] -> goto end_start
-		:: else ->
-			known_durable = mark;
-			mark = 0;
-			my_floor = floor[me]
+		:: else -> known_durable = mark; mark = 0; my_floor = floor[me]
 		fi
 	}
-	if
-	:: id <= my_floor || id > known_durable -> goto reserve
-	:: else
-	fi;
+	when(id <= my_floor || id > known_durable, goto reserve);
 
 leave:
 	step(

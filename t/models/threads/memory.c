@@ -113,9 +113,7 @@ machine_store(volatile void *word, int bytes, uint64 value)
 	if (store_releases)
 		__tsan_release((void *) word);
 	store_releases = false;
-	if (bytes == 4)
-		__atomic_store_n(WORD4(word), (uint32) value, __ATOMIC_RELAXED);
-	else
+	bytes == 4 ? __atomic_store_n(WORD4(word), (uint32) value, __ATOMIC_RELAXED) :
 		__atomic_store_n(WORD8(word), value, __ATOMIC_RELAXED);
 }
 

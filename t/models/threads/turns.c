@@ -14,12 +14,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NS_PER_S			INT64CONST(1000000000)
-#define TURN_STEPS			8	/* one in so many steps gives the turn away */
-#define PAUSE_STEPS			32	/* one in so many pauses */
-#define PAUSE_MAX			800	/* steps */
-#define CLOCK_GRAIN_NS		100000	/* the clock advances by this, at most */
-#define CLOCK_JITTER_NS		20000000	/* and is behind by this, at most */
+#define NS_PER_S		INT64CONST(1000000000)
+#define TURN_STEPS		8		/* one in so many steps gives the turn away */
+#define PAUSE_STEPS		32		/* one in so many pauses */
+#define PAUSE_MAX		800		/* steps */
+#define CLOCK_GRAIN_NS	100000	/* the clock advances by this, at most */
+#define CLOCK_JITTER_NS	20000000	/* and is behind by this, at most */
 
 static void (**bodies) (int thread);
 static uint32 turn[MACHINE_THREADS];	/* a futex; 1 if it is this thread's turn */
