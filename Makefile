@@ -20,9 +20,9 @@ OBJS = \
 	src/state/server_shard.o \
 	src/state/shared_state.o \
 	src/clock/clock_mark.o \
+	src/clock/counter.o \
 	src/clock/mark_page.o \
 	src/clock/settled_horizon.o \
-	src/clock/shard_clock.o \
 	src/clock/transaction_slot.o \
 	src/keys/bitpack.o \
 	src/keys/comb.o \

@@ -44,11 +44,9 @@ check_snapshot_is_each_statements(void)
 static int64
 snowflake_bound(const SnowflakeLayout *layout, int64 horizon_ms)
 {
-	int64		ms = horizon_ms - layout->epoch_unix_ms;
-
-	if (ms > snowflake_max_ms(layout))
+	if (horizon_ms > snowflake_last_ms(layout))
 		return Min(snowflake_max_id(layout), PG_INT64_MAX - 1) + 1;
-	return snowflake_compose(layout, ms, 0, 0);
+	return snowflake_id(layout, horizon_ms, 0, 0);
 }
 
 /*
@@ -79,7 +77,7 @@ seqid_horizon(PG_FUNCTION_ARGS)
 	values[2] = Int64GetDatum((int64) seqid_timeline());
 	values[3] = Int64GetDatum(snowflake_bound(&snowflake_64, horizon_ms));
 	values[4] = Int64GetDatum(snowflake_bound(&snowflake_53, horizon_ms));
-	values[5] = UUIDPGetDatum(uuid_store(palloc(UUID_LEN), comb_compose(comb_tick_of_ns(horizon_ms, 0), 0)));
+	values[5] = UUIDPGetDatum(uuid_store(palloc(UUID_LEN), comb_compose(tick_of_ms(COMB_FRACTION_BITS, horizon_ms), 0)));
 
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }

@@ -1,17 +1,17 @@
 /*
  * mark_repair.c
- *	  Makes a damaged clock mark anew.
+ *	  Repairs a damaged clock mark.
  *
- * Without a mark no key is issued.  To drop the extension and to create it again
- * would make one, but drop all that uses its functions as well: defaults, generated
- * columns, views, constraints.
+ * Without a mark no key is generated.  Dropping the extension and creating it again
+ * would create a mark, but it would also drop everything that uses its functions:
+ * defaults, generated columns, views and constraints.
  *
- * What takes SQL, to make the sequence if that is missing, is in the extension's
- * script: seqid.repair_mark().  What no SQL can do is here.
+ * seqid.repair_mark(), in the extension's script, creates the sequence if it is
+ * missing.  This file does what SQL cannot: it writes the page.
  *
- * The new mark is the highest time that is known: of this server lifetime, the last
- * checkpoint, or the clock.  Its nonce is 0, so the next key takes it as the floor,
- * unless it is the highest mark of this lifetime.
+ * The new mark is the latest of the times that are known: the marks and the floor of
+ * this server lifetime, the last checkpoint, and the clock.  Its nonce is 0, so the
+ * next key takes it as the floor, unless it is the highest mark of this lifetime.
  */
 #include "postgres.h"
 
@@ -29,9 +29,9 @@
 #include "utils/timestamp.h"
 
 /*
- * No key of this database tells a later time, as far as is known.  Words of shards
- * are not asked: what this database drew from them is covered by its marks, and
- * what others did is no business of it.
+ * The latest time of this database's keys, as far as is known.  The counters of shards
+ * are not needed: the marks cover the keys of this database, and keys of other
+ * databases must not raise its mark.
  */
 static int64
 highest_known_ms(void)
@@ -39,7 +39,7 @@ highest_known_ms(void)
 	DatabaseState *database = seqid_database_state();
 	int64		ms = wall_clock_read_ms();
 
-	/* At the end of the checkpoint's second. */
+	/* The end of the checkpoint's second. */
 	ms = Max(ms, seqid_checkpoint_ms() + WALL_MS_PER_S - 1);
 	ms = Max(ms, (int64) pg_atomic_read_u64(&database->mark.floor_ms));
 	ms = Max(ms, (int64) pg_atomic_read_u64(&database->mark.highest_ms));
@@ -48,8 +48,9 @@ highest_known_ms(void)
 }
 
 /*
- * Writes a new mark, if that on the page is of no use, or lower than one of this
- * life of the server.  A page whose checksum is wrong reads as zeros.
+ * Writes a new mark if the page is damaged, was never written, or contains a mark that
+ * is lower than one of this server lifetime.  A page with a wrong checksum is read as
+ * zeros.
  */
 static Mark
 repair_page(Relation rel)
@@ -57,7 +58,7 @@ repair_page(Relation rel)
 	Buffer		buffer;
 	Mark		mark;
 
-	/* The lock on the relation keeps others from extending it. */
+	/* The lock on the relation keeps other sessions from extending it. */
 	if (RelationGetNumberOfBlocks(rel) == 0)
 		buffer = ReadBuffer(rel, P_NEW);
 	else
@@ -79,11 +80,12 @@ repair_page(Relation rel)
 
 /*
  * seqid.rewrite_mark(mark regclass) returns timestamptz
- *	  What seqid.repair_mark() does when there is a sequence: makes its page anew if
- *	  it is damaged, tells no time or one too low, or was never written;
- *	  returns the mark that it has then.  Not undone by a rollback.  42501 unless
- *	  the caller is superuser, 25006 on a standby, 42809 if that is not the mark or
- *	  not a permanent sequence.
+ *	  For seqid.repair_mark(): writes the page if it is damaged, was never written, or
+ *	  contains a value that is out of range or too low.  Returns the mark.  A rollback
+ *	  does not undo it.
+ *
+ *	  Errors: 42501 unless the caller is a superuser; 25006 on a standby; 42809 if the
+ *	  relation is not the mark or not a permanent sequence.
  */
 PG_FUNCTION_INFO_V1(seqid_rewrite_mark);
 Datum
@@ -100,12 +102,12 @@ seqid_rewrite_mark(PG_FUNCTION_ARGS)
 	PreventCommandDuringRecovery("seqid.repair_mark()");
 
 	/*
-	 * Against drawing keys, which may wait for a synchronous standby
-	 * meanwhile.
+	 * Conflicts with the lock of sessions that read or write the mark, which
+	 * can be waiting for a synchronous standby.
 	 */
 	rel = relation_open(PG_GETARG_OID(0), ShareRowExclusiveLock);
 
-	/* Another sequence would lose its value. */
+	/* Any other sequence would lose its value. */
 	if (RelationGetRelid(rel) != seqid_find_mark())
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),

@@ -37,8 +37,8 @@ put_shards(ReturnSetInfo * result, SharedState *state, const SnowflakeLayout *la
 	for (int shard = 0; shard <= snowflake_max_shard(layout); shard++)
 	{
 		int64		tick = (int64) pg_atomic_read_u64(seqid_shard_tick(state, layout, shard));
-		int64		unix_ms = snowflake_tick_ms(layout, tick) + layout->epoch_unix_ms;
-		ShardCounters *counters = seqid_shard_counters(state, layout, shard);
+		int64		unix_ms = tick_ms(layout->sequence_bits, tick);
+		ShardEvents *events = seqid_shard_events(state, layout, shard);
 		Datum		values[7];
 		bool		nulls[7] = {false};
 
@@ -47,11 +47,11 @@ put_shards(ReturnSetInfo * result, SharedState *state, const SnowflakeLayout *la
 
 		values[0] = CStringGetTextDatum(layout->name);
 		values[1] = Int32GetDatum(shard);
-		values[2] = Int64GetDatum(snowflake_tick_id(layout, tick, shard));
+		values[2] = Int64GetDatum(snowflake_of_tick(layout, tick, shard));
 		values[3] = TimestampTzGetDatum(pg_time_of_unix_ms(unix_ms));
 		values[4] = Int64GetDatum(Max(0, unix_ms - wall_clock_read_ms()));
-		values[5] = Int64GetDatum((int64) pg_atomic_read_u64(&counters->waits));
-		values[6] = Int64GetDatum((int64) pg_atomic_read_u64(&counters->clock_regressions));
+		values[5] = Int64GetDatum((int64) pg_atomic_read_u64(&events->waits));
+		values[6] = Int64GetDatum((int64) pg_atomic_read_u64(&events->clock_regressions));
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 }
@@ -79,8 +79,7 @@ years_left(void)
 	int64		last_ms = PG_INT64_MAX;
 
 	for (int i = 0; i < SNOWFLAKE_LAYOUTS; i++)
-		last_ms = Min(last_ms, snowflake_max_ms(snowflake_layouts[i]) +
-					  snowflake_layouts[i]->epoch_unix_ms);
+		last_ms = Min(last_ms, snowflake_last_ms(snowflake_layouts[i]));
 	return (last_ms - wall_clock_read_ms()) / MS_PER_YEAR;
 }
 

@@ -110,8 +110,8 @@ my $snowflake = 'snowflake_timestamp(snowflake_nextval(5))';
 
 	$session->query('BEGIN');
 	my $drawn = $session->query("SELECT $snowflake");
-	is(value("'" . horizon() . "'::timestamptz = '2023-01-01 00:00:00+00'"), 't', 'first reader: held at the beginning of snowflakes');
-	is(value('snowflake_first(horizon) FROM seqid.stat_database'), '0', 'first reader: a bound');
+	is(value("'" . horizon() . "'::timestamptz = '2023-01-01 00:00:00.001+00'"), 't', 'first reader: held at the beginning of snowflakes');
+	is(value('snowflake_first(horizon) FROM seqid.stat_database'), '4194304', 'first reader: a bound');
 	$session->query('COMMIT');
 	goes_on_after($drawn, 'first reader: released');
 	$session->close;

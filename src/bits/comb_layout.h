@@ -10,14 +10,15 @@
  *	  60 bits	random
  *
  * The 14 bits of fraction are floor(fraction * 2^14), steps of 61 ns; RFC
- * 9562 allows them as its method 3 of keeping order.  A "tick" is the time
- * alone: milliseconds << 14 | fraction.
+ * 9562 allows them as its method 3 of keeping order.  A tick is the time alone:
+ * milliseconds << 14 | fraction; see tick.h.
  */
 #ifndef SEQID_COMB_LAYOUT_H
 #define SEQID_COMB_LAYOUT_H
 
 #include "postgres.h"
 
+#include "bits/tick.h"
 #include "bits/uuid_bits.h"
 
 #define COMB_VERSION			7
@@ -30,36 +31,14 @@
 #define COMB_MAX_TICK		((INT64CONST(1) << (48 + COMB_FRACTION_BITS)) - 1)
 #define COMB_RANDOM_MASK	((UINT64CONST(1) << COMB_RANDOM_BITS) - 1)
 
-#define COMB_NS_PER_MS		1000000
 #define COMB_US_PER_MS		1000
-
-/* The tick that a time falls into. */
-static inline int64
-comb_tick_of_ns(int64 unix_ms, int32 ns)
-{
-	return unix_ms << COMB_FRACTION_BITS |
-		((int64) ns << COMB_FRACTION_BITS) / COMB_NS_PER_MS;
-}
 
 /* The tick in which a microsecond begins; unix_us must not be negative. */
 static inline int64
 comb_tick_of_us(int64 unix_us)
 {
-	return unix_us / COMB_US_PER_MS << COMB_FRACTION_BITS |
+	return tick_of_ms(COMB_FRACTION_BITS, unix_us / COMB_US_PER_MS) |
 		((unix_us % COMB_US_PER_MS) << COMB_FRACTION_BITS) / COMB_US_PER_MS;
-}
-
-static inline int64
-comb_tick_ms(int64 tick)
-{
-	return tick >> COMB_FRACTION_BITS;
-}
-
-/* How many ticks are left in the tick's millisecond, itself included. */
-static inline int64
-comb_tick_room(int64 tick)
-{
-	return (1 << COMB_FRACTION_BITS) - (tick & ((1 << COMB_FRACTION_BITS) - 1));
 }
 
 /*
@@ -70,9 +49,9 @@ comb_tick_room(int64 tick)
 static inline int64
 comb_tick_us(int64 tick)
 {
-	int64		fraction = tick & ((1 << COMB_FRACTION_BITS) - 1);
+	int64		fraction = tick_fraction(COMB_FRACTION_BITS, tick);
 
-	return (tick >> COMB_FRACTION_BITS) * COMB_US_PER_MS +
+	return tick_ms(COMB_FRACTION_BITS, tick) * COMB_US_PER_MS +
 		(((fraction + 1) * COMB_US_PER_MS - 1) >> COMB_FRACTION_BITS);
 }
 

@@ -2,28 +2,28 @@
  * snowflake_layout.h
  *	  The bits of a snowflake id.
  *
- * From the top: 0 | milliseconds since an epoch | shard | sequence.  How many
- * bits each part has, and which epoch, is the constant SnowflakeLayout that
- * every function here takes; with a constant argument the compiler folds it
- * away.  Another layout is another constant.  Everything that depends on a width or
- * on the epoch, be it an array's size or a number in a message, is derived from it.
+ * From the top: 0 | milliseconds since an epoch | shard | sequence.  The constant
+ * SnowflakeLayout, which every function here takes, contains the widths and the
+ * epoch; with a constant argument the compiler folds it away.  Everything that depends
+ * on them, such as the size of an array or a number in a message, is derived from it.
  *
- * A "tick" is an id without its shard, milliseconds << sequence_bits |
- * sequence: one more than the last tick of a millisecond is the first of the
- * next, so that the ticks of a shard are simply counted up.
+ * The epoch is known only here: all functions take and return milliseconds since
+ * 1970.  A tick of a shard's counter is an id without its shard; see tick.h.
  *
- * Nothing here checks a range; callers do, before they compose.
+ * No function here checks a range.  Callers do, before they compose an id.
  */
 #ifndef SEQID_SNOWFLAKE_LAYOUT_H
 #define SEQID_SNOWFLAKE_LAYOUT_H
 
 #include "postgres.h"
 
+#include "bits/tick.h"
+
 typedef struct SnowflakeLayout
 {
-	const char *name;			/* what its functions begin with */
-	int			number;			/* its place in snowflake_layouts */
-	int64		epoch_unix_ms;	/* millisecond 0, counted from 1970 */
+	const char *name;			/* prefix of its functions */
+	int			number;			/* index in snowflake_layouts */
+	int64		epoch_unix_ms;	/* the first that an id can contain */
 	int			time_bits;
 	int			shard_bits;
 	int			sequence_bits;
@@ -54,25 +54,26 @@ static const SnowflakeLayout snowflake_53 = {
 	.first_word = SNOWFLAKE_64_SHARDS
 };
 
-/* For what is done for all of them. */
+/* All layouts. */
 #define SNOWFLAKE_LAYOUTS	2
 static const SnowflakeLayout *const snowflake_layouts[SNOWFLAKE_LAYOUTS] = {
 	&snowflake_64, &snowflake_53
 };
 
-/* The most shards that any layout has. */
+/* The largest number of shards of a layout. */
 #define SNOWFLAKE_MAX_SHARDS	SNOWFLAKE_64_SHARDS
 
 /*
- * The shards of all layouts, which have a word each: ticks of different layouts
- * must not meet in one.  The words of a layout begin at its first_word.
+ * The number of counters: one for each shard of each layout.  Those of a layout begin
+ * at its first_word.
  */
 #define SNOWFLAKE_WORDS			(SNOWFLAKE_64_SHARDS + SNOWFLAKE_53_SHARDS)
 
+/* The last millisecond that an id can contain. */
 static inline int64
-snowflake_max_ms(const SnowflakeLayout *layout)
+snowflake_last_ms(const SnowflakeLayout *layout)
 {
-	return (INT64CONST(1) << layout->time_bits) - 1;
+	return layout->epoch_unix_ms + (INT64CONST(1) << layout->time_bits) - 1;
 }
 
 static inline int64
@@ -95,18 +96,17 @@ snowflake_max_id(const SnowflakeLayout *layout)
 }
 
 static inline int64
-snowflake_compose(const SnowflakeLayout *layout,
-				  int64 ms, int64 shard, int64 sequence)
+snowflake_id(const SnowflakeLayout *layout, int64 unix_ms, int64 shard, int64 sequence)
 {
-	return ms << (layout->shard_bits + layout->sequence_bits) |
+	return (unix_ms - layout->epoch_unix_ms) << (layout->shard_bits + layout->sequence_bits) |
 		shard << layout->sequence_bits |
 		sequence;
 }
 
 static inline int64
-snowflake_id_ms(const SnowflakeLayout *layout, int64 id)
+snowflake_id_unix_ms(const SnowflakeLayout *layout, int64 id)
 {
-	return id >> (layout->shard_bits + layout->sequence_bits);
+	return layout->epoch_unix_ms + (id >> (layout->shard_bits + layout->sequence_bits));
 }
 
 static inline int64
@@ -121,35 +121,11 @@ snowflake_id_sequence(const SnowflakeLayout *layout, int64 id)
 	return id & snowflake_max_sequence(layout);
 }
 
-/* The first tick of a millisecond; defined, if useless, for any ms. */
 static inline int64
-snowflake_first_tick(const SnowflakeLayout *layout, int64 ms)
+snowflake_of_tick(const SnowflakeLayout *layout, int64 tick, int64 shard)
 {
-	return (int64) ((uint64) ms << layout->sequence_bits);
-}
-
-static inline int64
-snowflake_tick_ms(const SnowflakeLayout *layout, int64 tick)
-{
-	return tick >> layout->sequence_bits;
-}
-
-/* How many ticks are left in the tick's millisecond, itself included. */
-static inline int64
-snowflake_tick_room(const SnowflakeLayout *layout, int64 tick)
-{
-	int64		max_sequence = snowflake_max_sequence(layout);
-
-	return max_sequence + 1 - (tick & max_sequence);
-}
-
-static inline int64
-snowflake_tick_id(const SnowflakeLayout *layout, int64 tick, int64 shard)
-{
-	return snowflake_compose(layout,
-							 snowflake_tick_ms(layout, tick),
-							 shard,
-							 tick & snowflake_max_sequence(layout));
+	return snowflake_id(layout, tick_ms(layout->sequence_bits, tick), shard,
+						tick_fraction(layout->sequence_bits, tick));
 }
 
 #endif							/* SEQID_SNOWFLAKE_LAYOUT_H */

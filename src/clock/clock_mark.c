@@ -12,21 +12,22 @@
  * call nextval(): it writes WAL without flushing it, and the commit of a transaction
  * without an id flushes nothing either.  So the page is written with generic
  * WAL, which needs no transaction and works in parallel workers, and flushed here.
+ * Each backend that generates keys can write the page, under its buffer's lock.
  *
  * Invariants:
  *
  * 1. A backend relies on a mark that it found on the page only when the page's last
- *	  WAL record is flushed, and replicated where synchronous standbys are named,
- *	  whatever synchronous_commit its session has.  The mark also covers later keys,
- *	  whose transactions can rely on a higher level than the session that raised it.
- *	  So a key is returned only if the mark that covers it survives.
+ *	  WAL record is flushed and, if synchronous standbys are named, replicated.  It
+ *	  ignores the session's synchronous_commit: the mark also covers keys of other
+ *	  sessions, which can have a higher level.  So a key is returned only if the mark
+ *	  that covers it survives.
  *
  * 2. The page's log_cnt, which a sequence that is never advanced does not use,
  *	  contains the nonce of the database's entry in shared memory; see
- *	  database_state.c.  Any other nonce there belongs to an earlier server lifetime, to
- *	  the database that this one is a copy of, or to an earlier use of the entry;
- *	  setval(), which restores a dump, leaves 0.  Then the mark is raised into the
- *	  database's floor in shared memory *before* the page gets our nonce.  Both
+ *	  database_state.c.  Any other nonce belongs to an earlier server lifetime, to
+ *	  the database that this one is a copy of, or to an earlier use of the entry.
+ *	  setval(), which restores a dump, leaves 0.  In these cases the database's floor
+ *	  in shared memory is raised to the mark *before* the page gets our nonce.  Both
  *	  happen under the exclusive lock of the page's buffer, so a backend that finds
  *	  our nonce also finds the floor.
  *
@@ -34,29 +35,31 @@
  *	  exactly the value that we wrote last is ours.  If each of these counted as an
  *	  earlier lifetime's, every ALTER SEQUENCE would move the keys ahead by the lease.
  *
- * 3. Under one nonce, the mark of a relation that was created meanwhile starts no
- *	  lower than all marks that the database had before (highest_ms).  So a backend
- *	  that still relies on the mark of a dropped relation issues nothing beyond the new one.
+ * 3. Under one nonce, a relation that is created later starts with a mark that is no
+ *	  lower than any mark before (highest_ms).  So a backend that still relies on the
+ *	  mark of a dropped relation generates no key beyond the new mark.
  *
- * 4. Where the mark can be too low, the end of the last checkpoint's second
- *	  is a floor, if the clock is behind it.  A mark that was never written knows nothing
- *	  of the keys before DROP EXTENSION.  A mark of an earlier lifetime can be older
- *	  than rows on disk after pg_resetwal, which stamps its checkpoint with the
- *	  clock.  (The latter only within seqid.max_clock_regression: a clock that was far
- *	  ahead before a restart must not stop databases that generated no keys by it.)
+ * 4. If the mark can be too low and the clock is behind the last checkpoint, the end
+ *	  of that checkpoint's second is a floor.  A mark that was never written does not
+ *	  cover keys from before DROP EXTENSION.  A mark of an earlier lifetime can be
+ *	  older than rows on disk after pg_resetwal, which writes the clock's time into
+ *	  its checkpoint.  In the second case only a checkpoint within
+ *	  seqid.max_clock_regression counts: a clock that was far ahead before a restart
+ *	  must not stop databases that generated no keys then.
  *
  * 5. The mark survives only if its relation does.  While the transaction that
- *	  created it is open, its commit is forced to disk, and the mark is read again
- *	  for each call.  Afterwards, the first backend that finds a file which is not
- *	  known to be durable (durable_file) writes the mark once more: that record
+ *	  created the relation is open, its commit is forced to disk, and each call reads
+ *	  the mark again.  Afterwards, the first backend that finds a file that is not
+ *	  known to be durable (durable_file) writes the mark again.  That record
  *	  follows the commit, so making it durable makes both durable.
  *
- * Floor and marks belong to the database: a mark that is far ahead, because it was
- * restored or set, or because the clock was wrong for a while, holds back the keys of
- * its own database only.
+ * Floor and marks belong to the database.  A mark that is far ahead holds back the
+ * keys of its own database only, whether it was restored, set by a user, or raised
+ * while the clock was wrong.
  *
- * The mark is raised a second ahead, and again when half of that is used up, by the
- * one backend that gets the buffer's lock, while the others go on.
+ * The mark is raised a second ahead of the keys, and again when half of that second is
+ * used up.  The backend that gets the buffer's lock does that while the others
+ * continue.
  */
 #include "postgres.h"
 
@@ -81,9 +84,9 @@
 #include "utils/rel.h"
 
 /*
- * How far ahead the mark is raised.  Less where keys are ahead of the clock
- * already: the next life of the server begins above the mark, so restarts in
- * quick succession would otherwise add a second each.
+ * How far ahead of the keys the mark is raised.  The lease is shorter if keys are
+ * ahead of the clock already.  The next server lifetime starts above the mark, so
+ * otherwise each of several quick restarts would add a second.
  */
 #define MARK_LEASE_MS		1000
 #define MARK_AHEAD_LEASE_MS	200
@@ -91,7 +94,7 @@
 int64		seqid_recheck_mark_after_ms = -1;
 int64		seqid_key_floor_ms = -1;
 
-/* The mark that this backend believes, -1 for none, and where it is. */
+/* The mark that this backend relies on, -1 for none, and its relation. */
 static int64 known_durable_ms = -1;
 static Oid	mark_relid = InvalidOid;
 
@@ -137,7 +140,7 @@ find_mark_relation(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("clock mark of extension \"seqid\" does not exist"),
-				 errdetail("Without the sequence \"seqid.clock_mark\", keys could be issued again after a restart."),
+				 errdetail("Without the sequence \"seqid.clock_mark\", keys could be generated again after a restart."),
 				 errhint("Check the system clock, then run SELECT seqid.repair_mark() as a superuser.")));
 	return relid;
 }
@@ -169,8 +172,8 @@ open_mark_relation(void)
 }
 
 /*
- * Whether the transaction that is open has made the relation, or the file that it
- * has now.  A parallel worker does not know that of its leader's.
+ * Whether the open transaction has created the relation or its current file.  A
+ * parallel worker does not know whether its leader's transaction has done so.
  */
 static bool
 is_new(Relation rel)
@@ -179,7 +182,7 @@ is_new(Relation rel)
 		compat_file_subid(rel) != InvalidSubTransactionId;
 }
 
-/* Invariant 5; of a relation that this transaction has made it is not asked. */
+/* Invariant 5.  A relation that this transaction created is a case of its own. */
 static bool
 is_file_known_durable(Relation rel)
 {
@@ -188,14 +191,13 @@ is_file_known_durable(Relation rel)
 }
 
 /*
- * To be called when the mark is durable, and before a key under it is returned.
+ * Must be called when the mark is durable and before a key that it covers is returned.
  *
- * While the transaction that created the relation is open, nothing is noted: a
- * rollback can bring back another relation, whose mark is a higher floor.  A parallel
- * worker does not know whether its leader's transaction created it.  It notes the
- * first time all the same, because a later session would note it under a floor that can
- * be above the worker's keys, and readers would miss them.  A time that is too early
- * only holds the horizon.
+ * Must not be called while the transaction that created the relation is open: a
+ * rollback can bring back another relation, and its mark is a higher floor.  A
+ * parallel worker does not know about that.  It sets first_key_ms nevertheless:
+ * otherwise a later session would set it under a floor that can be above the worker's
+ * keys, and readers would miss them.  A time that is too early only holds the horizon.
  */
 static void
 note_file_durable(Relation rel, DatabaseState *database)
@@ -213,7 +215,7 @@ note_file_durable(Relation rel, DatabaseState *database)
  * ------------------------------------------------------------------------
  */
 
-/* The buffer must be locked, in whatever mode. */
+/* The buffer must be locked in any mode. */
 static Mark
 read_mark(Buffer buffer)
 {
@@ -253,8 +255,8 @@ seqid_checkpoint_ms(void)
 }
 
 /*
- * Invariant 4.  Nothing is needed if the clock has reached the checkpoint's second:
- * only a clock that is set back within that second can repeat a key.
+ * Invariant 4.  Returns 0 if the clock has reached the checkpoint's second: then a key
+ * can be repeated only if the clock is set back within that second.
  */
 static int64
 checkpoint_floor_ms(bool written)
@@ -298,7 +300,7 @@ raise_mark(Relation rel, Buffer buffer, int64 wanted_ms, int64 checkpoint_ms)
 	return mark;
 }
 
-/* Whether a session has to write the mark because of keys of unix_ms. */
+/* Whether a backend must write the mark before it returns keys of unix_ms. */
 static bool
 mark_is_low(Relation rel, const Mark *mark, int64 unix_ms, int64 lease_ms)
 {
@@ -308,15 +310,15 @@ mark_is_low(Relation rel, const Mark *mark, int64 unix_ms, int64 lease_ms)
 }
 
 /*
- * Brings *mark up to date for keys of unix_ms.  False if that would mean to
- * wait for another backend, which is needless while the mark that this one
- * believes still covers the keys.
+ * Raises the mark if it is too low for keys of unix_ms, and returns it in *mark.  The
+ * mark that this backend relies on can still cover the keys.  Then this function does
+ * not wait for another backend, but returns false.
  */
 static bool
 bring_mark_up_to(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
 				 Mark *mark)
 {
-	bool		may_wait = unix_ms > known_durable_ms;
+	bool		must_wait = unix_ms > known_durable_ms;
 	int64		checkpoint_ms;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -324,18 +326,18 @@ bring_mark_up_to(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 
 	if (!mark_is_low(rel, mark, unix_ms, lease_ms))
-		return may_wait || seqid_wal_is_durable(mark->lsn);
+		return must_wait || seqid_wal_is_durable(mark->lsn);
 
 	/* This reads a file, so it comes before the lock. */
 	checkpoint_ms = is_own_mark(mark, seqid_database_state()) ? 0 :
 		checkpoint_floor_ms(mark->written);
 
-	if (may_wait)
+	if (must_wait)
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	else if (!ConditionalLockBuffer(buffer))
 		return false;
 
-	/* Another backend may have raised it since. */
+	/* Another backend can have raised it since. */
 	*mark = read_mark(buffer);
 	if (mark_is_low(rel, mark, unix_ms, lease_ms))
 		*mark = raise_mark(rel, buffer, Min(unix_ms + lease_ms, MARK_MAX_MS),
@@ -344,7 +346,7 @@ bring_mark_up_to(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
 	return true;
 }
 
-/* The mark is durable, and so may be believed; but see invariant 5. */
+/* The mark is durable, so this backend can rely on it, except for invariant 5. */
 static void
 note_durable_mark(Relation rel, const Mark *mark, int64 lease_ms)
 {
@@ -374,7 +376,7 @@ seqid_advance_mark(int64 unix_ms)
 	Mark		mark;
 	int64		lease_ms;
 
-	/* Only COMBs come here on a standby; they do without, as it cannot log. */
+	/* A standby cannot write WAL.  Its COMBs have no mark; see comb.c. */
 	if (RecoveryInProgress())
 		return true;
 
@@ -384,7 +386,7 @@ seqid_advance_mark(int64 unix_ms)
 
 	if (bring_mark_up_to(rel, buffer, unix_ms, lease_ms, &mark))
 	{
-		/* A crash here must find the mark, or have issued nothing beyond it. */
+		/* After a crash here, the mark is on disk or no key was returned. */
 		seqid_make_wal_durable(mark.lsn);
 		note_durable_mark(rel, &mark, lease_ms);
 	}
@@ -397,7 +399,7 @@ seqid_advance_mark(int64 unix_ms)
 	return unix_ms > seqid_key_floor_ms;
 }
 
-/* For statistics: a mark that is missing or damaged is no error. */
+/* For statistics: returns false if the mark is missing or damaged. */
 static bool
 read_mark_if_sound(Mark *mark)
 {
@@ -429,7 +431,7 @@ seqid_find_mark_times(int64 *mark_ms, int64 *floor_ms)
 	if (!read_mark_if_sound(&mark))
 		return false;
 
-	/* What the next key would find. */
+	/* These are the values that the next key would find. */
 	*mark_ms = mark.ms;
 	*floor_ms = database == NULL ? 0 : (int64) pg_atomic_read_u64(&database->mark.floor_ms);
 	if (database == NULL || !is_own_mark(&mark, database))

@@ -8,36 +8,37 @@
 #include "postgres.h"
 
 /*
- * Both are this backend's knowledge, in milliseconds since 1970.
- *
- * Keys up to seqid_recheck_mark_after_ms are covered by a mark that is known to be
- * durable, with time to spare.
- *
- * This backend's keys have a later time than seqid_key_floor_ms: those up to it can
- * have been issued in an earlier server lifetime, or the horizon was published beyond
- * them; see transaction_slot.c.  It only ever increases, by seqid_raise_key_floor().
+ * The mark that this backend knows to be durable covers keys up to this time, in
+ * milliseconds since 1970, with time to spare.  Only clock_mark.c writes it.
  */
 extern int64 seqid_recheck_mark_after_ms;
+
+/*
+ * Keys of this backend are later than this time, in milliseconds since 1970.  Earlier
+ * keys can have been issued in an earlier server lifetime, or the horizon was published
+ * beyond them; see transaction_slot.c.  Only seqid_raise_key_floor() writes it.
+ */
 extern int64 seqid_key_floor_ms;
 
+/* Raises the floor, unless it is already higher. */
 extern void seqid_raise_key_floor(int64 ms);
 
 /* Called from _PG_init. */
 extern void seqid_watch_mark(void);
 
 /*
- * Use seqid_cover_with_mark().  Reads the mark's page; may raise the mark, which
- * writes WAL, flushes it, and waits for a synchronous standby.
- * Raises object_not_in_prerequisite_state when the mark is missing,
- * wrong_object_type or data_corrupted when it is not what it should be,
- * query_canceled when the wait is cancelled.
+ * Use seqid_cover_with_mark().  Reads the mark's page, and can raise the mark, which
+ * writes WAL, flushes it, and waits for a synchronous standby.  Raises
+ * object_not_in_prerequisite_state if the mark is missing, wrong_object_type if it is
+ * not a permanent sequence, data_corrupted if its page is damaged, query_canceled if
+ * the wait is cancelled.
  */
 extern bool seqid_advance_mark(int64 unix_ms);
 
 /*
- * The mark of this database, and its floor: keys start above it, 0 for none.  False
- * if there is no mark that could be read.  Does not attach to shared memory's entry of
- * the database, and changes nothing.
+ * Returns the mark of this database and its floor, 0 for none.  False if the mark is
+ * missing or damaged.  Changes nothing, and does not attach to the database's entry in
+ * shared memory.
  */
 extern bool seqid_find_mark_times(int64 *mark_ms, int64 *floor_ms);
 
@@ -45,9 +46,9 @@ extern bool seqid_find_mark_times(int64 *mark_ms, int64 *floor_ms);
 extern int64 seqid_checkpoint_ms(void);
 
 /*
- * To be called after keys of the millisecond unix_ms were reserved and before
- * they leave: makes sure that the mark covers them.  False if these keys must be
- * thrown away and others be reserved, as the floor turned out to be higher.
+ * Must be called after keys of the millisecond unix_ms were reserved and before they
+ * are returned: makes sure that the mark covers them.  False if the floor turned out
+ * to be higher: the caller must discard these keys and reserve others.
  */
 static inline bool
 seqid_cover_with_mark(int64 unix_ms)

@@ -1,13 +1,14 @@
 /*
  * mark_page.c
- *	  Where the durable clock mark is kept: the one page of a sequence.
+ *	  Reads and writes the page of the clock mark.
  *
- * What commands/sequence.c puts there: a tuple, frozen, and a magic number in the
- * special space.  It is written with generic WAL, which works outside of
- * transactions and in parallel workers, and as a whole: the owner of the database
- * may call nextval(), which changes the page without WAL while it finds log_cnt
- * large, as our nonce is.  A delta would omit what has been changed so, and redo
- * would put it on an older page.
+ * The page is that of a sequence, as commands/sequence.c writes it: one frozen tuple,
+ * and a magic number in the special space.  It is written with generic WAL, which works
+ * outside of transactions and in parallel workers.
+ *
+ * Each record contains the full page.  The owner of the database can call nextval(),
+ * which changes the page without WAL if log_cnt is large, and our nonce there is
+ * large.  A delta would omit that change, and redo would apply it to an older page.
  */
 #include "postgres.h"
 
@@ -43,7 +44,7 @@ seqid_is_mark_relation(Relation rel)
 		rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT;
 }
 
-/* The one tuple of a sequence's page; NULL if the page is not one. */
+/* The only tuple of a sequence's page; NULL if it is not the page of a sequence. */
 static Form_pg_sequence_data
 sequence_on_page(Page page)
 {
@@ -108,7 +109,7 @@ seqid_write_mark_page(Relation rel, Buffer buffer, Mark *mark)
 	mark->lsn = GenericXLogFinish(xlog);
 }
 
-/* The page of a sequence that has not been used, as fill_seq_with_data() makes it. */
+/* Writes the page of an unused sequence, like fill_seq_with_data(). */
 static void
 initialize_page(Page page, HeapTuple tuple)
 {
@@ -119,7 +120,7 @@ initialize_page(Page page, HeapTuple tuple)
 		elog(ERROR, "failed to add sequence tuple to page");
 }
 
-/* Visible to everybody, forever: there is only this one. */
+/* Frozen: the page has no other tuple, so this one is always visible. */
 static HeapTuple
 unused_tuple(Relation rel)
 {

@@ -1,6 +1,6 @@
 /*
  * mark_page.h
- *	  Where the durable clock mark is kept: the one page of a sequence.
+ *	  Reads and writes the page of the clock mark.
  */
 #ifndef SEQID_MARK_PAGE_H
 #define SEQID_MARK_PAGE_H
@@ -14,7 +14,7 @@
 #define MARK_SCHEMA		"seqid"
 #define MARK_RELATION	"clock_mark"
 
-/* The last time that a key can tell, that of a COMB: 48 bits. */
+/* The last time that a key can contain: the 48 bits of a COMB. */
 #define MARK_MAX_MS		((INT64CONST(1) << 48) - 1)
 
 typedef struct Mark
@@ -25,21 +25,19 @@ typedef struct Mark
 	XLogRecPtr	lsn;			/* of the record that wrote the page last */
 } Mark;
 
-/* The relation that has the mark's name; InvalidOid if there is none. */
+/* The relation with the mark's name, or InvalidOid. */
 extern Oid	seqid_find_mark(void);
 
-/* Whether the relation is one that can hold a mark. */
+/* Whether the relation is a permanent sequence. */
 extern bool seqid_is_mark_relation(Relation rel);
 
 /*
- * Reads the mark off its page.  False if that is not the page of a sequence:
- * nothing but the LSN is of use then.
- *
- * The buffer must be locked, in whatever mode.
+ * Reads the mark.  False if the page is not that of a sequence; then only the LSN is
+ * set.  The buffer must be locked in any mode.
  */
 extern bool seqid_read_mark_page(Buffer buffer, Mark *mark);
 
-/* Whether the value is a time: arithmetic must see no other. */
+/* Whether the value is a time.  No other value must be calculated with. */
 static inline bool
 mark_is_in_range(const Mark *mark)
 {
@@ -47,14 +45,13 @@ mark_is_in_range(const Mark *mark)
 }
 
 /*
- * Writes ms and nonce of *mark to the page, which must be sound, by WAL that is
- * not flushed yet; sets the rest of *mark accordingly.  Needs no transaction.
- *
+ * Writes ms and nonce of *mark to the page, which must be that of a sequence, and sets
+ * the other fields of *mark.  Writes WAL and does not flush it.  Needs no transaction.
  * The buffer must be locked exclusively.
  */
 extern void seqid_write_mark_page(Relation rel, Buffer buffer, Mark *mark);
 
-/* The same for a page of whatever content, which is made anew. */
+/* Does the same for a page of any content, which it initializes. */
 extern void seqid_make_mark_page(Relation rel, Buffer buffer, Mark *mark);
 
 #endif							/* SEQID_MARK_PAGE_H */

@@ -1,21 +1,22 @@
 /*
  * settled_horizon.c
- *	  Up to which time keys are settled: for readers who go by keys.
+ *	  Returns the time before which keys are settled.
  *
- * A reader who asks for keys above the last one he saw misses a row whose
- * transaction drew earlier and commits later.  So he reads no further than
- * the horizon: the time before which no key is drawn any more, or, if that is earlier,
- * the least that a transaction which is still open is listed with.  Writers
- * wait for nobody; what they do is in transaction_slot.c, with the invariants.
+ * A reader that selects keys above the last one it has seen misses a row whose
+ * transaction generated the key earlier and commits later.  Therefore it reads up to
+ * the horizon only.  The horizon is the time before which no key is generated any more
+ * or, if that is earlier, the earliest time of a registered transaction that is
+ * still open.  Writers never wait; transaction_slot.c has their part of the protocol,
+ * and the invariants.
  *
- * What was told is a promise that outlives the server: keys after a crash, with the
- * clock set back, must not be drawn below it.  So nothing is raised, let alone told,
- * before the durable mark covers it, and the horizon starts above the floor that an
- * earlier life has left.
+ * A published horizon is a promise that outlives the server: after a crash with the
+ * clock set back, no key below it can be generated.  So the durable mark covers the
+ * minimum key time before a reader raises it, and the horizon starts above the floor
+ * of this server lifetime.
  *
- * It does not go back either.  A transaction may be listed with an earlier time
- * than was told before: the time that was raised when it looked first, while its keys
- * start at the one when it looked again.
+ * The horizon does not go back either.  A transaction can be registered with an
+ * earlier time than the published one: the minimum when it read that first, while its
+ * keys start at the minimum when it read it again.  So published_ms is kept.
  */
 #include "postgres.h"
 
@@ -31,8 +32,8 @@
 #include "state/database_state.h"
 
 /*
- * The time that no key shall be earlier than from now on: the clock's, and not
- * before what an earlier life of the server may have told.  The mark covers it.
+ * The new minimum key time: the clock's, but above the floor, up to which an earlier
+ * server lifetime can have published the horizon.  The mark covers it.
  */
 static int64
 covered_now_ms(void)
@@ -48,9 +49,9 @@ covered_now_ms(void)
 }
 
 /*
- * The end of the last WAL record.  Where that is the end of a page, the server
- * points behind the header of the next one, which no replay reaches before there
- * is another record.
+ * The end of the last WAL record.  If that is the end of a page, the server returns
+ * the place after the header of the next page, which a standby does not reach before
+ * it replays another record.
  */
 static XLogRecPtr
 insert_end(void)
@@ -73,7 +74,7 @@ seqid_settle_horizon(XLogRecPtr *lsn)
 	seqid_atomic_raise(&database->horizon.min_key_ms, (uint64) covered_now_ms());
 	settled_ms = (int64) pg_atomic_read_u64(&database->horizon.min_key_ms);
 
-	/* See transaction_slot.c: 2, raise before looking; 6, slots before locks. */
+	/* transaction_slot.c: raise before the scan (2), slots before locks (6). */
 	pg_memory_barrier();
 	test_stop(TEST_STOP_RAISED);
 	settled_ms = seqid_earliest_registered_ms(settled_ms);
@@ -85,10 +86,10 @@ seqid_settle_horizon(XLogRecPtr *lsn)
 	settled_ms = (int64) pg_atomic_read_u64(&database->horizon.published_ms);
 
 	/*
-	 * After the last look: whoever has ended, by our look or by that of the
-	 * one who told a later time, has written his end.  A crash must not take
-	 * back what a reader has seen, so it is flushed; commits mostly have done
-	 * so.
+	 * After the last scan, our own or that of the session that published a
+	 * later time: all transactions that had ended have written their commit
+	 * records before this place.  A crash must not undo commits that a reader
+	 * has seen, so we flush.  Most commits have done so already.
 	 */
 	pg_read_barrier();
 	*lsn = insert_end();

@@ -1,6 +1,6 @@
 /*
  * settled_horizon.h
- *	  Up to which time keys are settled: for readers who go by keys.
+ *	  Returns the time before which keys are settled.
  */
 #ifndef SEQID_SETTLED_HORIZON_H
 #define SEQID_SETTLED_HORIZON_H
@@ -10,14 +10,14 @@
 #include "access/xlogdefs.h"
 
 /*
- * Every transaction of this database that drew a key telling an earlier time than
- * the result, in milliseconds since 1970, has ended, and no key will tell one that is
- * drawn from now on.  Never less than what was told before, in this life of the
- * server or an earlier one.  *lsn is flushed, and who has replayed it has what the
- * ended ones wrote.
+ * Returns a time in milliseconds since 1970.  Every transaction of this database that
+ * generated a key with an earlier time has ended, and no such key will be generated.
+ * The result is never less than an earlier result, in this server lifetime or before.
+ * *lsn is flushed.  A standby that has replayed it has the rows of the transactions
+ * that ended.
  *
- * Can raise the durable mark, and has its errors; see clock_mark.h.  Not to be called
- * during recovery.
+ * Can raise the durable mark, and raises its errors; see clock_mark.h.  Must not be
+ * called during recovery.
  */
 extern int64 seqid_settle_horizon(XLogRecPtr *lsn);
 

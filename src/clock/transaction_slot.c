@@ -1,45 +1,48 @@
 /*
  * transaction_slot.c
- *	  Who is in a transaction that has drawn keys, and since which time.
+ *	  Registers the transactions that generate keys.
  *
- * The order of keys is not that of commits, so a reader who goes by keys must know
- * which transactions may still make some of them visible; see settled_horizon.c.
- * Each process has a slot in shared memory, and in it the time that its transaction
- * is listed with, and the local id (lxid) of that transaction.
+ * Transactions do not commit in the order of their keys.  A reader that goes by keys
+ * must know which open transactions can still make some of them visible; see
+ * settled_horizon.c.  Each process has a slot in shared memory.  It contains a time and
+ * the local id (lxid) of the transaction that is registered with this time.  A process
+ * writes its own slot, and parallel workers write that of their leader.
  *
  * Invariants:
  *
- * 1. Each key of a listed transaction tells the time in its slot or a later one.
+ * 1. No key of a registered transaction has an earlier time than its slot.
  *
- * 2. Who lists himself does so before he reserves his first key: he reads the time
- *	  that readers have raised, stores it in the slot, and then reads it again.
- *	  Keys start at what he reads then.  A reader first raises that time and then looks
- *	  at the slots.  Between the two accesses each has a full barrier, so either
- *	  the reader finds the slot, or the writer finds the time that the reader
- *	  raised.
+ * 2. A writer registers before it reserves its first key.  It reads the minimum key
+ *	  time of the database (min_key_ms), stores it in the slot, and then reads it
+ *	  again.  Its keys start at the time that it read last.  A reader first raises
+ *	  min_key_ms and then scans the slots.  Each has a full barrier between its two
+ *	  accesses.  So either the reader finds the slot, or the writer finds the raised
+ *	  time.
  *
- * 3. A slot counts while its process is in the transaction that it names, and
- *	  lapses when that ends: the server takes the lxid from the PGPROC when it makes
- *	  the transaction visible, under the same lock.  So it lapses neither too
- *	  early, nor with a process that dies, and nobody has to clear it.  (The slot has
- *	  16 bits of the lxid.  One that was left behind by the 65,536th transaction
- *	  before holds the horizon until this one ends, which is no harm.)
+ * 3. A slot is valid while its process is in the transaction with that lxid.  The
+ *	  server takes the lxid from the PGPROC when it makes the transaction visible,
+ *	  under the same lock.  So a slot never ends too early, a process that dies does
+ *	  not leave a valid one, and no session has to clear it.  The slot has 16 bits of the
+ *	  lxid.  If the slot of the 65,536th transaction before is still there, it
+ *	  holds the horizon until the current transaction ends, which does no harm.
  *
- * 4. Parallel workers are listed in the slot of their leader, whose transaction it
- *	  is that inserts their keys.  It is that from the start: were it handed over
- *	  when they end, a reader who goes from slot to slot could miss it.
+ * 4. Parallel workers register in the slot of their leader, whose transaction
+ *	  inserts their keys.  They do so from the start.  If the time were handed over
+ *	  when they end, a reader that scans the slots could miss it.
  *
- * 5. Whoever of a group of parallel workers is first sets the slot, and it does not
- *	  change before it lapses; keys of the others tell no earlier time than that, as
- *	  the raised time only ever increases.  Who is alone stores the time again until
- *	  it has not been raised in between: then his slot is no earlier than what readers
- *	  were told, and the horizon does not go back to it, should it outlive a crash.
+ * 5. The first process of a parallel group sets the slot, which does not change
+ *	  before the transaction ends.  The others read min_key_ms later, so their keys
+ *	  are not earlier.  A single writer stores min_key_ms again until no reader has
+ *	  raised it in between.  Then its slot is not earlier than a published horizon,
+ *	  and the horizon cannot go back to it after a crash, if the transaction was
+ *	  prepared.
  *
- * 6. A transaction that is prepared leaves its process.  Before, it takes a lock of
- *	  its own kind, whose tag carries the time of the slot, or what readers were told if
- *	  that is later: the server writes that with the prepared transaction, restores it after a crash or a promotion,
- *	  and releases it when it has made the transaction visible.  Who looks at slots
- *	  first and at locks second finds one or the other.
+ * 6. A prepared transaction leaves its process.  Before that it acquires a lock of a
+ *	  class of our own.  The tag contains the time of the slot, or the published
+ *	  horizon if that is later.  The server writes this lock with the prepared
+ *	  transaction, restores it after a crash or a promotion, and releases it after it
+ *	  has made the transaction visible.  A reader that looks at slots first and at
+ *	  locks second finds one of the two.
  */
 #include "postgres.h"
 
@@ -57,14 +60,14 @@
 #include "storage/lock.h"
 
 /*
- * The tags of advisory locks end with a class: 1 and 2 are those that users can
- * take.  Ours have the time in the fields between the database and that.
+ * The tag of an advisory lock ends with a class.  Users can acquire locks of class 1
+ * and 2.  Ours contain the time between the database and the class.
  */
 #define PREPARED_LOCK_CLASS	53
 
 LocalTransactionId seqid_registered_lxid = InvalidLocalTransactionId;
 
-/* NULL until this process has attached; its own among them. */
+/* NULL until this process has attached. */
 static DynamicState *state = NULL;
 static pg_atomic_uint64 *own_slot;
 
@@ -92,7 +95,7 @@ attach_slots(void)
 	own_slot = slot_of_process(MyProc);
 }
 
-/* Never 0, which is a slot that was never used, as no time that is listed is 0. */
+/* Never 0, the value of an unused slot, because min_key_ms is never 0. */
 static inline uint64
 slot_compose(uint64 ms, LocalTransactionId lxid)
 {
@@ -100,9 +103,9 @@ slot_compose(uint64 ms, LocalTransactionId lxid)
 }
 
 /*
- * Who was listed before anybody raised the time in this life of the server is in the
- * slot with one that means nothing.  But keys of this life are above those
- * of the earlier ones, so that the horizon does not go back.
+ * Until the first reader raises min_key_ms, slots contain its initial value, which is
+ * earlier than horizons of an earlier server lifetime.  No key of this lifetime is
+ * earlier than first_key_ms, so that is the time that counts.
  */
 static inline int64
 slot_ms(uint64 slot)
@@ -120,9 +123,9 @@ slot_ms(uint64 slot)
  */
 
 /*
- * A leader that has not loaded the library would not take the lock of invariant 6
- * for keys that his workers draw.  Those have loaded it in the midst of their query,
- * when settings cannot be defined.
+ * A leader without the library would not acquire the lock of invariant 6 for the keys
+ * of its workers.  Then the workers have loaded the library during the parallel query,
+ * when settings cannot be defined, so asking for the settings raises the error.
  */
 static void
 check_leader_has_library(void)
@@ -132,10 +135,11 @@ check_leader_has_library(void)
 }
 
 /*
- * Stores the raised time in the slot, and returns true; or false if it is there: by
- * a process of the group that was faster (invariant 5), or left behind by a
- * transaction whose lxid looks like ours.  The latter may be one of another
- * database, whose time means nothing here, and must not be later than ours.
+ * Stores min_key_ms in the slot and returns true.  Returns false if the slot already
+ * contains our lxid and a time that is not later.  A faster process of the group has
+ * set it (invariant 5), or an old transaction whose lxid has the same 16 bits.  The
+ * latter can be one of another database, so a later time there would break
+ * invariant 1.
  */
 static bool
 set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *min_key_ms, LocalTransactionId lxid,
@@ -145,7 +149,7 @@ set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *min_key_ms, LocalTransactionI
 
 	do
 	{
-		/* Whoever set it has read an earlier time than this, or the same. */
+		/* The process that set it read min_key_ms before we do. */
 		pg_read_barrier();
 		*registered_ms = pg_atomic_read_u64(min_key_ms);
 		if (seqid_slot_names(found, lxid) && found >> SLOT_LXID_BITS <= *registered_ms)
@@ -164,8 +168,8 @@ seqid_register_new_writer(void)
 	PGPROC	   *leader = MyProc->lockGroupLeader;
 	LocalTransactionId lxid;
 	uint64		registered_ms;
-	uint64		floor_ms;
-	bool		mine;
+	uint64		latest_ms;
+	bool		alone;
 
 	if (unlikely(state == NULL))
 	{
@@ -178,22 +182,22 @@ seqid_register_new_writer(void)
 		leader = MyProc;
 	slot = leader == MyProc ? own_slot : slot_of_process(leader);
 	lxid = compat_lxid(leader);
-	mine = set_slot(slot, min_key_ms, lxid, &registered_ms) && !IsInParallelMode();
+	alone = set_slot(slot, min_key_ms, lxid, &registered_ms) && !IsInParallelMode();
 
 	for (;;)
 	{
-		/* Invariant 2; of the parallel workers that found it set as well. */
+		/* Invariant 2, also for a worker that found the slot set. */
 		pg_memory_barrier();
-		floor_ms = pg_atomic_read_u64(min_key_ms);
-		if (likely(floor_ms == registered_ms) || !mine)
+		latest_ms = pg_atomic_read_u64(min_key_ms);
+		if (likely(latest_ms == registered_ms) || !alone)
 			break;
 
-		/* Raised in between, and maybe told: no slot is to be behind that. */
-		registered_ms = floor_ms;
+		/* Invariant 5: a reader can have published this time. */
+		registered_ms = latest_ms;
 		pg_atomic_write_u64(slot, slot_compose(registered_ms, lxid));
 	}
 
-	seqid_raise_key_floor((int64) floor_ms - 1);
+	seqid_raise_key_floor((int64) latest_ms - 1);
 	seqid_registered_lxid = compat_lxid(MyProc);
 	test_stop(TEST_STOP_REGISTERED);
 }
@@ -215,7 +219,7 @@ seqid_read_slot(int number, int64 *registered_ms, int *pid)
 	if (slot == 0)
 		return false;
 
-	/* What the process is doing must not be older than what the slot tells. */
+	/* The lxid must not be older than the slot; otherwise we miss a writer. */
 	pg_read_barrier();
 	*registered_ms = slot_ms(slot);
 	*pid = proc->pid;
@@ -243,7 +247,7 @@ seqid_earliest_registered_ms(int64 at_most)
  * ------------------------------------------------------------------------
  */
 
-/* With time 0, which nobody is listed with, the lock that all of them have. */
+/* With time 0, the lock that each of these transactions holds. */
 static LOCKTAG
 prepared_lock_tag(int64 ms)
 {
@@ -277,10 +281,10 @@ take_prepared_lock(int64 ms)
 }
 
 /*
- * Whether this transaction can have a slot.  A session that is not attached has set
- * none; but the parallel workers of its query set that of their leader.  The
- * catalog is asked last, because PREPARE TRANSACTION must not fail for lack of shared
- * memory in a database without seqid.
+ * Whether this transaction can be registered.  A session that is not attached has not
+ * set its slot, but the parallel workers of its query can have done so.  The catalog
+ * keeps PREPARE TRANSACTION in a database without seqid from creating shared memory,
+ * for which there may be no room.
  */
 static bool
 can_be_registered(void)
@@ -306,8 +310,8 @@ take_prepared_locks(void)
 	if (seqid_slot_names(slot, compat_lxid(MyProc)))
 	{
 		/*
-		 * The slot of a group of parallel workers can be earlier than the
-		 * horizon that was published; their keys are not.
+		 * The slot of a parallel group can be earlier than the published
+		 * horizon.  Its keys are not.
 		 */
 		uint64		published_ms =
 		pg_atomic_read_u64(&seqid_database_state()->horizon.published_ms);
@@ -330,7 +334,7 @@ seqid_watch_transactions(void)
 	RegisterXactCallback(watch_transaction, NULL);
 }
 
-/* Whether there is one; without a look at all the locks of the server. */
+/* Whether there is one, without a copy of all locks of the server. */
 static bool
 has_prepared(void)
 {

@@ -1,6 +1,6 @@
 /*
  * transaction_slot.h
- *	  Who is in a transaction that has drawn keys, and since which time.
+ *	  Registers the transactions that generate keys.
  */
 #ifndef SEQID_TRANSACTION_SLOT_H
 #define SEQID_TRANSACTION_SLOT_H
@@ -10,20 +10,21 @@
 #include "pg/compat.h"
 #include "storage/proc.h"
 
-/* Use seqid_register_writer(): the local id of the one that is listed. */
+/* The local id of the transaction that this process has registered for. */
 extern LocalTransactionId seqid_registered_lxid;
 
 /* Called from _PG_init. */
 extern void seqid_watch_transactions(void);
 
-/* Use seqid_register_writer().  Takes no lock but for the first time. */
+/* Use seqid_register_writer().  Takes a lock only in the first call of a session. */
 extern void seqid_register_new_writer(void);
 
 /*
- * To be called before a key is reserved: from here to the end of the transaction a
- * reader can see that it holds back the horizon, and keys of this backend tell
- * no earlier time than the one it is listed with.  Raises
- * insufficient_resources errors when there is no room for the slots.
+ * Must be called before a key is reserved.  From here to the end of the transaction,
+ * readers can see that it holds the horizon, and keys of this backend have no earlier
+ * time than its slot.  Raises the errors of seqid_database_state(), and
+ * object_not_in_prerequisite_state in a parallel worker whose leader could prepare the
+ * transaction without the library.
  */
 static inline void
 seqid_register_writer(void)
@@ -33,13 +34,13 @@ seqid_register_writer(void)
 }
 
 /*
- * The least time that a transaction of this database, which has not ended, is listed
- * with, in milliseconds since 1970, or at_most if there is none before that.  A
- * prepared transaction, which is in no process, is not among them.
+ * The earliest time of the open transactions of this database that are registered, in
+ * milliseconds since 1970, or at_most if no time is earlier than that.  Prepared
+ * transactions are not included.
  */
 extern int64 seqid_earliest_registered_ms(int64 at_most);
 
-/* The same of prepared transactions. */
+/* The earliest time of prepared transactions, or at_most. */
 extern int64 seqid_earliest_prepared_ms(int64 at_most);
 
 /* A prepared transaction of this database that has generated keys. */
@@ -49,15 +50,15 @@ typedef struct PreparedWriter
 	int64		registered_ms;	/* no key of it has an earlier time */
 } PreparedWriter;
 
-/* All of them, as an array that the caller can free. */
+/* Returns all of them, as an array that the caller can free. */
 extern PreparedWriter *seqid_prepared_writers(int *count);
 
-/* How many slots there are, for seqid_read_slot(). */
+/* The number of slots, for seqid_read_slot(). */
 extern int	seqid_slot_count(void);
 
 /*
- * The time that the process with that slot is listed with and its pid; false if it
- * is in no transaction of this database that has drawn keys.
+ * Returns the time in a slot and the pid of its process.  False if the process is not
+ * in a registered transaction of this database.
  */
 extern bool seqid_read_slot(int number, int64 *registered_ms, int *pid);
 

@@ -2,36 +2,26 @@
  * comb.c
  *	  Issues COMBs: UUIDs that increase over all backends of a database.
  *
- * A word in shared memory, one for each database, holds the last tick (see
- * comb_layout.h) that was handed out.  The next is the clock's, or that one plus 1
- * if the clock is not beyond it; whoever moves the word owns the ticks it passed.
- * So no two COMBs of a database and a server's life share a tick, and their order
- * is that in which they were drawn; the random bits behind the tick make them
- * unique beyond that: over restarts, standbys, databases and other servers.
+ * The counter of a database, in shared memory, makes the times of COMBs unique and
+ * ascending within a server lifetime; see counter.c.  The random bits behind the time
+ * make COMBs unique beyond that: over restarts, standbys, databases and other servers.
  *
- * A clock that was set back costs nothing but accuracy: COMBs go on from the
- * last one.  How far they are ahead does not grow, see pace.h, whatever is drawn:
- * otherwise anybody could drive the word, and with it the durable mark, into the
- * future.  It is milliseconds that are compared: COMBs that are drawn within 61
- * ns of each other are ahead of the clock by some ticks, and need not wait.
+ * The counter has no limit: after the clock was set back, COMBs continue from the last
+ * one, ahead of the clock.  It compares milliseconds.  COMBs that are generated within
+ * 61 ns of each other are ahead of the clock by some ticks, and need not wait.
  *
- * After a restart or a promotion they go on above the durable mark, so that
- * their order survives it; on a standby, which can log nothing, they are in order
- * within its own life.
+ * After a restart or a promotion COMBs start above the durable mark, so their order
+ * survives it.  A standby cannot write the mark, so its COMBs are in order within one
+ * server lifetime only.
  */
 #include "postgres.h"
 
 #include "bits/comb_layout.h"
-#include "clock/clock_mark.h"
-#include "clock/pace.h"
-#include "clock/transaction_slot.h"
+#include "clock/counter.h"
 #include "fmgr.h"
 #include "keys/comb_check.h"
 #include "keys/key_run.h"
 #include "pg/entropy.h"
-#include "pg/pg_epoch.h"
-#include "pg/wall_clock.h"
-#include "port/atomics.h"
 #include "state/database_state.h"
 #include "state/guc.h"
 #include "utils/builtins.h"
@@ -42,108 +32,6 @@
  * while other backends already draw later ones, so this must not be long: 16 us.
  */
 #define COMB_RUN_TICKS 256
-
-/* The tick of a reading of the clock, 0 before 1970. */
-static inline int64
-tick_of_clock(WallTime now)
-{
-	if (unlikely(now.unix_ms < 0))
-		return 0;
-	return comb_tick_of_ns(Min(now.unix_ms, COMB_MAX_UNIX_MS), now.ns);
-}
-
-/* Where the ticks of this backend begin; see seqid_key_floor_ms. */
-static inline int64
-floor_tick(void)
-{
-	return comb_tick_of_ns(seqid_key_floor_ms + 1, 0);
-}
-
-/* Moves the word from last past the run; false if another backend was first. */
-static inline bool
-claim_run(pg_atomic_uint64 *word, uint64 *last, int64 first, int at_most,
-		  int *reserved)
-{
-	*reserved = (int) Min((int64) at_most, comb_tick_room(first));
-	return pg_atomic_compare_exchange_u64(word, last,
-										  (uint64) (first + *reserved - 1));
-}
-
-/* The rare case: the word, or the floor, is in a millisecond still to come. */
-static pg_noinline int64
-reserve_ahead_of_clock(pg_atomic_uint64 *word, int at_most, int *reserved)
-{
-	Pace		pace = PACE_START;
-
-	for (;;)
-	{
-		uint64		last = pg_atomic_read_u64(word);
-		int64		last_ms = comb_tick_ms((int64) last);
-		WallTime	now;
-		int64		clock_now;
-		int64		first;
-
-		/* The clock must not be older than the word, as in shard_clock.c. */
-		pg_read_barrier();
-		now = wall_clock_read();
-		clock_now = tick_of_clock(now);
-		first = Max((int64) last + 1, Max(clock_now, floor_tick()));
-
-		if (first > COMB_MAX_TICK)
-			ereport(ERROR,
-					(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
-					 errmsg("time of COMB UUIDs is used up"),
-					 errdetail("The 48 bits of time end at %s.",
-							   seqid_utc_text(COMB_MAX_UNIX_MS))));
-
-		if (comb_tick_ms(first) > comb_tick_ms(clock_now) &&
-			!pace_allows(&pace, last_ms, comb_tick_ms(first)))
-			pace_wait(&pace, last_ms, now.unix_ms);
-		else if (claim_run(word, &last, first, at_most, reserved))
-			return first;
-	}
-}
-
-static inline int64
-reserve_uncovered(int at_most, int *reserved)
-{
-	pg_atomic_uint64 *word = &seqid_database_state()->comb.tick;
-	int64		clock_now = tick_of_clock(wall_clock_read());
-	uint64		last = pg_atomic_read_u64(word);
-	int64		earliest = Max(clock_now, floor_tick());
-	int64		first;
-
-	/*
-	 * The clock is read once: who was faster has moved the word to it or past
-	 * it, and the one after is ours if we are quick.
-	 */
-	do
-	{
-		first = Max((int64) last + 1, earliest);
-		if (unlikely(comb_tick_ms(first) > comb_tick_ms(clock_now)))
-			return reserve_ahead_of_clock(word, at_most, reserved);
-	} while (unlikely(!claim_run(word, &last, first, at_most, reserved)));
-
-	return first;
-}
-
-/*
- * Reserves consecutive ticks of one millisecond and returns the first; *reserved
- * is how many, at least 1 and at most at_most.  Takes no lock; when a millisecond
- * is used up it waits, interruptibly, for the clock to tick.  For the durable
- * mark see clock_mark.h.
- */
-static inline int64
-reserve_comb_ticks(int at_most, int *reserved)
-{
-	int64		first;
-
-	seqid_register_writer();
-	do
-		first = reserve_uncovered(at_most, reserved);
-	while (unlikely(!seqid_cover_with_mark(comb_tick_ms(first))));
-	return first;
-}
 
 static inline pg_uuid_t *
 comb_at_tick(int64 tick)
@@ -165,14 +53,14 @@ comb_uuid(PG_FUNCTION_ARGS)
 {
 	int			reserved;
 
-	PG_RETURN_UUID_P(comb_at_tick(reserve_comb_ticks(1, &reserved)));
+	PG_RETURN_UUID_P(comb_at_tick(seqid_reserve_ticks(NULL, 0, 1, 1, &reserved)));
 }
 
 static int64
 reserve_run(const SnowflakeLayout *layout pg_attribute_unused(),
 			int shard pg_attribute_unused(), int at_most, int *reserved)
 {
-	return reserve_comb_ticks(at_most, reserved);
+	return seqid_reserve_ticks(NULL, 0, 1, at_most, reserved);
 }
 
 static Datum
@@ -220,7 +108,7 @@ static int64
 validated_tick(const pg_uuid_t *uuid)
 {
 	int64		tick = comb_tick(seqid_checked_comb(uuid));
-	int64		ahead_ms = comb_tick_ms(tick) - wall_clock_read_ms();
+	int64		ahead_ms = tick_ms(COMB_FRACTION_BITS, tick) - wall_clock_read_ms();
 
 	seqid_require_settings();
 	if (ahead_ms > seqid_max_clock_regression_ms)
@@ -263,6 +151,6 @@ comb_uuid_witness(PG_FUNCTION_ARGS)
 	int64		tick = validated_tick(uuid);
 
 	seqid_atomic_raise(&seqid_database_state()->comb.tick, (uint64) tick);
-	(void) seqid_cover_with_mark(comb_tick_ms(tick));
+	(void) seqid_cover_with_mark(tick_ms(COMB_FRACTION_BITS, tick));
 	PG_RETURN_UUID_P(uuid);
 }

@@ -3,7 +3,7 @@
  *	  Issues snowflake ids.
  *
  * What makes an id unique and later than the ones before is the shard's word
- * in shared memory; see shard_clock.c.  This file turns the ticks reserved
+ * in shared memory; see counter.c.  This file turns the ticks reserved
  * there into ids.
  *
  * Each function is that of a layout, snowflake_* or snowflake53_*; what is said of
@@ -12,7 +12,7 @@
 #include "postgres.h"
 
 #include "bits/snowflake_layout.h"
-#include "clock/shard_clock.h"
+#include "clock/counter.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "keys/key_run.h"
@@ -61,7 +61,7 @@ server_shard(const SnowflakeLayout *layout)
 static inline int64
 issue_id(const SnowflakeLayout *layout, int64 tick, int shard)
 {
-	int64		id = snowflake_tick_id(layout, tick, shard);
+	int64		id = snowflake_of_tick(layout, tick, shard);
 
 	session_last_id[layout->number] = id;
 	return id;
@@ -176,7 +176,7 @@ nextblock(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 
 	/* The whole block was given to the session: its last id is the block's. */
 	(void) issue_id(layout, first + count - 1, shard);
-	PG_RETURN_INT64(snowflake_tick_id(layout, first, shard));
+	PG_RETURN_INT64(snowflake_of_tick(layout, first, shard));
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextblock, nextblock, snowflake_64);
@@ -190,8 +190,8 @@ static void
 raise_to_id(const SnowflakeLayout *layout, int64 id)
 {
 	int			shard = server_shard(layout);
-	int64		ms = snowflake_id_ms(layout, id);
-	int64		ahead_ms = ms - seqid_layout_clock_ms(layout);
+	int64		ms = snowflake_id_unix_ms(layout, id);
+	int64		ahead_ms = ms - wall_clock_read_ms();
 
 	check_may_issue(layout, shard);
 	if (ahead_ms > seqid_max_clock_regression_ms)
@@ -202,8 +202,8 @@ raise_to_id(const SnowflakeLayout *layout, int64 id)
 						   (long long) ahead_ms, seqid_max_clock_regression_ms)));
 
 	seqid_atomic_raise(seqid_shard_tick(seqid_shared_state(), layout, shard),
-					   (uint64) (snowflake_first_tick(layout, ms + 1) - 1));
-	(void) seqid_cover_with_mark(ms + layout->epoch_unix_ms);
+					   (uint64) (tick_of_ms(layout->sequence_bits, ms + 1) - 1));
+	(void) seqid_cover_with_mark(ms);
 }
 
 /*

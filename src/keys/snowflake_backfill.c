@@ -31,7 +31,7 @@ typedef struct Backfill
 	int64		last_ms;		/* the time of that row */
 } Backfill;
 
-/* Times before the epoch count as its first millisecond. */
+/* The millisecond since 1970; times before the epoch count as its first one. */
 static int64
 created_ms(const SnowflakeLayout *layout, TimestampTz created_at)
 {
@@ -43,7 +43,7 @@ created_ms(const SnowflakeLayout *layout, TimestampTz created_at)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("timestamp is in the future: \"%s\"",
 						timestamptz_to_str(created_at))));
-	return created_at < epoch ? 0 : (created_at - epoch) / 1000;
+	return layout->epoch_unix_ms + (Max(created_at, epoch) - epoch) / 1000;
 }
 
 static void
@@ -79,7 +79,7 @@ tick_of_last(const SnowflakeLayout *layout, int64 after, int32 shard)
 				 errmsg("%s id %lld is not one of shard %d",
 						layout->name, (long long) after, shard)));
 
-	return snowflake_first_tick(layout, snowflake_id_ms(layout, after)) +
+	return tick_of_ms(layout->sequence_bits, snowflake_id_unix_ms(layout, after)) +
 		snowflake_id_sequence(layout, after);
 }
 
@@ -87,14 +87,14 @@ tick_of_last(const SnowflakeLayout *layout, int64 after, int32 shard)
 static int64
 next_tick(const SnowflakeLayout *layout, Backfill *backfill, int64 ms)
 {
-	int64		tick = Max(backfill->last_tick + 1, snowflake_first_tick(layout, ms));
+	int64		tick = Max(backfill->last_tick + 1, tick_of_ms(layout->sequence_bits, ms));
 
 	if (ms < backfill->last_ms)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("rows are not in the order of their times"),
 				 errhint("Write OVER (ORDER BY created_at), without PARTITION BY.")));
-	if (snowflake_tick_ms(layout, tick) > snowflake_max_ms(layout))
+	if (tick_ms(layout->sequence_bits, tick) > snowflake_last_ms(layout))
 		ereport(ERROR,
 				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
 				 errmsg("time of %s ids is used up", layout->name)));
@@ -116,7 +116,7 @@ wait_until_past(const SnowflakeLayout *layout, int32 shard, int64 ms)
 	for (;;)
 	{
 		int64		unix_ms = wall_clock_read_ms();
-		int64		ahead_ms = ms + layout->epoch_unix_ms - unix_ms;
+		int64		ahead_ms = ms - unix_ms;
 
 		if (ahead_ms < 0)
 			return;
@@ -178,8 +178,8 @@ backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 							   tick_of_last(layout, DatumGetInt64(after), shard));
 
 	tick = next_tick(layout, state, created_ms(layout, DatumGetTimestampTz(created_at)));
-	wait_until_past(layout, shard, snowflake_tick_ms(layout, tick));
-	PG_RETURN_INT64(snowflake_tick_id(layout, tick, shard));
+	wait_until_past(layout, shard, tick_ms(layout->sequence_bits, tick));
+	PG_RETURN_INT64(snowflake_of_tick(layout, tick, shard));
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_backfill, backfill, snowflake_64);

@@ -29,12 +29,12 @@ check_sequence(const SnowflakeLayout *layout, int32 sequence)
 						   layout->name, (int) snowflake_max_sequence(layout))));
 }
 
-/* The layout's millisecond that a time falls into. */
+/* The millisecond since 1970 that a time falls into. */
 static int64
 checked_ms(const SnowflakeLayout *layout, TimestampTz time)
 {
 	TimestampTz first = pg_time_of_unix_ms(layout->epoch_unix_ms);
-	TimestampTz last = first + snowflake_max_ms(layout) * 1000 + 999;
+	TimestampTz last = pg_time_of_unix_ms(snowflake_last_ms(layout)) + 999;
 
 	/* Also refuses the infinities, which are the extremes of int64. */
 	if (time < first || time > last)
@@ -45,14 +45,14 @@ checked_ms(const SnowflakeLayout *layout, TimestampTz time)
 				 errdetail("A %s id can tell times from %s to %s.",
 						   layout->name,
 						   seqid_utc_text(layout->epoch_unix_ms),
-						   seqid_utc_text(layout->epoch_unix_ms + snowflake_max_ms(layout)))));
-	return (time - first) / 1000;
+						   seqid_utc_text(snowflake_last_ms(layout)))));
+	return layout->epoch_unix_ms + (time - first) / 1000;
 }
 
 static TimestampTz
 id_timestamp(const SnowflakeLayout *layout, int64 id)
 {
-	return pg_time_of_unix_ms(layout->epoch_unix_ms + snowflake_id_ms(layout, id));
+	return pg_time_of_unix_ms(snowflake_id_unix_ms(layout, id));
 }
 
 /*
@@ -139,7 +139,7 @@ make_id(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 
 	seqid_check_shard(layout, shard);
 	check_sequence(layout, sequence);
-	PG_RETURN_INT64(snowflake_compose(layout, ms, shard, sequence));
+	PG_RETURN_INT64(snowflake_id(layout, ms, shard, sequence));
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_make, make_id, snowflake_64);
@@ -154,7 +154,7 @@ first_id(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 {
 	int64		ms = checked_ms(layout, PG_GETARG_TIMESTAMPTZ(0));
 
-	PG_RETURN_INT64(snowflake_compose(layout, ms, 0, 0));
+	PG_RETURN_INT64(snowflake_id(layout, ms, 0, 0));
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_first, first_id, snowflake_64);
@@ -169,9 +169,8 @@ last_id(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 {
 	int64		ms = checked_ms(layout, PG_GETARG_TIMESTAMPTZ(0));
 
-	PG_RETURN_INT64(snowflake_compose(layout, ms,
-									  snowflake_max_shard(layout),
-									  snowflake_max_sequence(layout)));
+	PG_RETURN_INT64(snowflake_id(layout, ms, snowflake_max_shard(layout),
+								 snowflake_max_sequence(layout)));
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_last, last_id, snowflake_64);

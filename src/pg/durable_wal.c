@@ -1,19 +1,18 @@
 /*
  * durable_wal.c
- *	  Making sure that WAL survives what commits survive.
+ *	  Makes WAL as durable as that of commits.
  *
  * A transaction without an id commits without a flush and without waiting for a
- * standby, so who writes WAL outside of one and relies on it does both himself.
- * The waiting is the server's, SyncRepWaitForLSN(), which alone knows when there
- * is something to wait for; but it is made for commits, which differ in two ways:
+ * standby.  So code that writes WAL outside of a transaction must flush it and wait.
+ * SyncRepWaitForLSN() of the server waits, and only the server knows whether a wait is
+ * needed.  But that function is for commits, which differ in two ways:
  *
- * A commit speaks for its own transaction, and may be content with the level that
- * its session has chosen.  What is written here, others rely on, whose level may be
- * a higher one: so the wait is always that of "on".
+ * A commit concerns its own transaction, so the session can choose the level.  The WAL
+ * that is written here also matters to other sessions, which can have a higher
+ * level.  So the wait always has the level "on".
  *
- * A commit cannot be taken back, so that wait swallows a cancel and ends with a
- * warning, as if all were well.  Here it can, and must: a key that has not left
- * can still be withheld.
+ * A commit cannot be undone, so its wait ignores a cancel and ends with a warning.  Here
+ * a cancel must raise an error: a key that was not returned can still be withheld.
  */
 #include "postgres.h"
 
@@ -29,7 +28,7 @@
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 
-/* Whether a synchronous standby has flushed it, or none is named. */
+/* Whether synchronous standbys have flushed the WAL, or none is named. */
 static bool
 is_replicated(XLogRecPtr lsn)
 {
@@ -52,7 +51,7 @@ seqid_wal_is_durable(XLogRecPtr lsn)
 	return !XLogNeedsFlush(lsn) && is_replicated(lsn);
 }
 
-/* Until the end of the present level of settings. */
+/* Sets a value until AtEOXact_GUC() of the current level. */
 static void
 set_local(const char *name, const char *value)
 {
@@ -61,19 +60,18 @@ set_local(const char *name, const char *value)
 }
 
 /*
- * Called with every message of the wait, of which there is one: the warning that
- * it was cancelled.  Nothing else tells that apart from a wait that ended because
- * there is no synchronous standby to wait for any more: in both cases the WAL was
- * not replicated.
+ * Called with every message of the wait.  The only one is the warning that the wait
+ * was cancelled.  The wait also ends if no synchronous standby is named any more, and
+ * only the warning distinguishes the two: in both cases the WAL was not replicated.
  */
 static void
 note_cancel(void *cancelled)
 {
 	*(bool *) cancelled = true;
-	errdetail("The clock mark might not have been replicated to the standby, so no key is issued, and no horizon told.");
+	errdetail("The clock mark might not have been replicated to the standby, so the statement returns no key and no horizon.");
 }
 
-/* Whether a warning of the wait will be made, and so seen by note_cancel(). */
+/* Whether the server would create the warning, which calls note_cancel(). */
 static bool
 warnings_are_made(void)
 {
@@ -81,7 +79,7 @@ warnings_are_made(void)
 		(whereToSendOutput == DestRemote && client_min_messages <= WARNING);
 }
 
-/* True if a standby has it, or none has to; false if the wait was cancelled. */
+/* True if the standbys have the WAL or none is named, false after a cancel. */
 static bool
 wait_for_standby(XLogRecPtr lsn)
 {
@@ -94,18 +92,18 @@ wait_for_standby(XLogRecPtr lsn)
 	int			nest_level = NewGUCNestLevel();
 
 	/*
-	 * By the setting, as its assign hook sets what the wait looks at. Flushed
-	 * by the standby is enough: it replays that before it is promoted.
+	 * The assign hook of the setting sets the level of the wait.  The standby
+	 * need not have replayed the WAL: it does so before it is promoted.
 	 */
 	set_local("synchronous_commit", "on");
 	if (client_min_messages > WARNING)
 		set_local("client_min_messages", "warning");
 
-	/* If nobody would be told, it may have been cancelled. */
+	/* Without the warning we cannot know, so assume a cancel. */
 	if (!warnings_are_made())
 		cancelled = true;
 
-	/* The wait is that of a commit, which expects to be held. */
+	/* Like a commit, which calls the function with interrupts held. */
 	error_context_stack = &callback;
 	HOLD_INTERRUPTS();
 	SyncRepWaitForLSN(lsn, false);
@@ -126,7 +124,7 @@ seqid_make_wal_durable(XLogRecPtr lsn)
 	if (wait_for_standby(lsn))
 		return;
 
-	/* If the session is to end, this is how. */
+	/* The session ends here if it was terminated. */
 	CHECK_FOR_INTERRUPTS();
 	ereport(ERROR,
 			(errcode(ERRCODE_QUERY_CANCELED),

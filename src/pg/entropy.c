@@ -1,14 +1,13 @@
 /*
  * entropy.c
- *	  Random bytes, from a pool that each backend keeps.
+ *	  Random bytes, from a pool that each backend has.
  *
- * pg_strong_random() costs a system call, and hardly more for 4 kB than for
- * 16 bytes: so we fetch a page and hand it out piece by piece.
+ * pg_strong_random() makes a system call, and 4 kB take hardly longer than 16 bytes.  So
+ * this file reads 4 kB at a time.
  *
- * Invariants: a byte is handed out once, and is wiped as it leaves, so that
- * neither a core dump nor a stray read reveals ids that were issued; and a
- * process never uses bytes that it inherited over fork, which its parent or a
- * sibling would use as well.
+ * Invariants: a byte is returned once.  It is wiped then, so that neither a core dump
+ * nor a stray read reveals the bits of keys.  A process never uses bytes that it
+ * inherited over fork, because its parent or a sibling would use the same.
  */
 #include "postgres.h"
 
@@ -22,7 +21,7 @@ static int	pool_owner = 0;		/* pid of the process that filled it */
 static void
 refill_pool(void)
 {
-	/* Should this fail half way, nothing of it may be used. */
+	/* If this fails, no byte of the pool must be used. */
 	pool_left = 0;
 	if (!pg_strong_random(pool, sizeof(pool)))
 		ereport(ERROR,

@@ -1,6 +1,6 @@
 /*
  * entropy.h
- *	  Random bytes, from a pool that each backend keeps.
+ *	  Random bytes, from a pool that each backend has.
  */
 #ifndef SEQID_ENTROPY_H
 #define SEQID_ENTROPY_H
@@ -9,7 +9,7 @@
 
 /*
  * Fills a buffer with size <= ENTROPY_MAX_REQUEST cryptographically strong
- * random bytes.  Raises internal_error when the operating system has none.
+ * random bytes.  Raises internal_error if the operating system returns none.
  */
 extern void seqid_random_bytes(void *buffer, Size size);
 

@@ -1,6 +1,6 @@
 /*
  * pg_epoch.c
- *	  Unix times in words.
+ *	  Unix times as text.
  */
 #include "postgres.h"
 

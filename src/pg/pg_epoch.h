@@ -1,6 +1,6 @@
 /*
  * pg_epoch.h
- *	  Times of PostgreSQL, which counts microseconds from 2000, and Unix times.
+ *	  Converts Unix times to those of PostgreSQL, in microseconds since 2000.
  */
 #ifndef SEQID_PG_EPOCH_H
 #define SEQID_PG_EPOCH_H
@@ -26,8 +26,8 @@ pg_time_of_unix_ms(int64 unix_ms)
 }
 
 /*
- * A time for messages, such as "2023-01-01 00:00:00 UTC", whatever the session's
- * time zone and style of dates; with milliseconds if there are any.
+ * Returns a time for messages, such as "2023-01-01 00:00:00 UTC", with milliseconds
+ * unless they are 0.  Ignores TimeZone and DateStyle of the session.
  */
 extern char *seqid_utc_text(int64 unix_ms);
 

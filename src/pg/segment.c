@@ -1,13 +1,12 @@
 /*
  * segment.c
- *	  A segment of shared memory, also in a server that was not told of it when it
- *	  started.
+ *	  Segments of shared memory, with or without shared_preload_libraries.
  *
- * From 17 on the server hands out named segments of dynamic shared memory on
- * demand, so nothing has to be reserved while it starts.  Before, a module that is
- * preloaded asks for its share, and one that is not takes a small piece of the
- * slack the server keeps for such callers.  What is too large for that is in a
- * segment of dynamic shared memory, which is pinned, and found by its handle.
+ * From 17 on, the server creates named segments of dynamic shared memory on demand, so
+ * the library reserves nothing when the server starts.  Before 17, a preloaded library
+ * requests its memory.  One that is not preloaded takes a small piece of the slack that
+ * the server has for such callers.  A segment that is too large for the slack is a
+ * pinned segment of dynamic shared memory, which backends find by its handle.
  */
 #include "postgres.h"
 
@@ -15,7 +14,7 @@
 #include "pg/segment.h"
 #include "storage/dsm_impl.h"
 
-/* Whatever dynamic_shared_memory_type is, the second remedy helps. */
+/* The second remedy helps for any dynamic_shared_memory_type. */
 #define NO_DYNAMIC_ROOM_HINT \
 	(dynamic_shared_memory_type == DSM_IMPL_POSIX ? \
 	 "Free some space in /dev/shm, or raise \"min_dynamic_shared_memory\" and restart the server." : \
@@ -31,7 +30,7 @@ void
 seqid_reserve_segment(Size size pg_attribute_unused(),
 					  void (*startup) (void))
 {
-	/* An attribute of the parameter would be one of the function's type. */
+	/* An attribute here would apply to the type of the function. */
 	(void) startup;
 }
 
@@ -117,7 +116,7 @@ create_or_find(const char *name, Size size, void (*init) (void *))
 	void	   *segment;
 	bool		found;
 
-	/* Nobody may see the segment before it is filled. */
+	/* No other backend must see the segment before init has filled it. */
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	segment = ShmemInitStruct(name, size, &found);
 	if (!found)
@@ -127,7 +126,7 @@ create_or_find(const char *name, Size size, void (*init) (void *))
 	return segment;
 }
 
-/* Under AddinShmemInitLock, so that there is one, and nobody sees it too early. */
+/* The lock must be held: there is one segment, and no backend sees it too early. */
 static dsm_segment *
 create_dynamic(SegmentHandle *handle, Size size, void (*init) (void *))
 {
@@ -160,7 +159,7 @@ create_or_find_dynamic(const char *name pg_attribute_unused(), SegmentHandle *ha
 
 #endif
 
-/* The server's own message says what is missing, but not what to do. */
+/* The message of the server has no hint. */
 static void
 add_hint(void *hint)
 {

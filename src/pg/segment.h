@@ -1,7 +1,6 @@
 /*
  * segment.h
- *	  A segment of shared memory, also in a server that was not told of it when it
- *	  started.
+ *	  Segments of shared memory, with or without shared_preload_libraries.
  */
 #ifndef SEQID_SEGMENT_H
 #define SEQID_SEGMENT_H
@@ -11,16 +10,16 @@
 #include "port/atomics.h"
 
 /*
- * To be called from _PG_init while shared_preload_libraries is processed: sees to
- * it that there will be room.  startup is called when shared memory has been
- * created, and must attach, so that nobody else can take it.
+ * Must be called from _PG_init while shared_preload_libraries is processed.  Before 17
+ * it requests the memory, and calls startup when shared memory has been created.
+ * startup must attach to the segments, so that no other module can take the memory.
  */
 extern void seqid_reserve_segment(Size size, void (*startup) (void));
 
 /*
- * Returns the segment of that name; the first caller creates it and has init fill
- * it, which must not fail.  Takes a lock.  Raises insufficient_resources errors
- * when there is no room.
+ * Returns the segment of that name.  The first caller creates it and calls init, which
+ * must not fail.  Takes a lock.  Raises insufficient_resources errors if there is no
+ * room.
  */
 extern void *seqid_attach_segment(const char *name, Size size, void (*init) (void *));
 

@@ -2,19 +2,19 @@
  * test_stop.h
  *	  Places where a test can hold a session between two accesses to shared memory.
  *
- * Only in a library compiled with SEQID_TEST_STOPS: a session that comes to the
- * stop waits there while another one holds pg_advisory_lock(TEST_STOP_CLASS, stop).
+ * Stops exist only in a library that was compiled with SEQID_TEST_STOPS.  A session that
+ * reaches one waits while another session holds pg_advisory_lock(TEST_STOP_CLASS, stop).
  */
 #ifndef SEQID_TEST_STOP_H
 #define SEQID_TEST_STOP_H
 
 #include "postgres.h"
 
-#define TEST_STOP_REGISTERING	1	/* has read the raised time, not yet
-									 * listed */
-#define TEST_STOP_REGISTERED	2	/* listed, no key reserved yet */
-#define TEST_STOP_RAISED	3	/* has raised it, not yet looked at slots */
-#define TEST_STOP_SCANNED	4	/* has looked at slots, not yet at locks */
+#define TEST_STOP_REGISTERING	1	/* writer has read min_key_ms, slot not
+									 * set */
+#define TEST_STOP_REGISTERED	2	/* slot is set, no key reserved yet */
+#define TEST_STOP_RAISED	3	/* reader has raised min_key_ms, not scanned */
+#define TEST_STOP_SCANNED	4	/* has scanned the slots, not the locks */
 
 #ifdef SEQID_TEST_STOPS
 

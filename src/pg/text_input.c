@@ -2,9 +2,9 @@
  * text_input.c
  *	  Texts from users, which can have up to a gigabyte.
  *
- * A text that is too long to be valid is refused by its length alone.  To read it
- * would take seconds, during which the call cannot be cancelled.  To quote it whole
- * would copy it into the server's log.
+ * A text that is too long to be valid is refused because of its length.  Reading it
+ * would take seconds, during which the call cannot be cancelled.  Quoting all of it
+ * would copy it into the server log.
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
 char	   *
 seqid_quotable(const char *text, size_t bytes)
 {
-	/* A character that begins within the limit is looked at whole. */
+	/* A character that begins within the limit can end beyond it. */
 	int			looked_at = (int) Min(bytes, QUOTED_MAX_BYTES + MAX_MULTIBYTE_CHAR_LEN);
 
 	if (bytes <= QUOTED_MAX_BYTES)

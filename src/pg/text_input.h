@@ -7,15 +7,16 @@
 
 #include "postgres.h"
 
-/* How much of a text an error message quotes. */
+/* The largest length of a text that an error message quotes in full. */
 #define QUOTED_MAX_BYTES 64
 
-/* The text for an error message: all of it, or its first characters and "...". */
+/* Returns the text for an error message, or its first characters and "...". */
 extern char *seqid_quotable(const char *text, size_t bytes);
 
 /*
- * The text of an argument that has at most max_bytes, of which what names the type.
- * Raises invalid_text_representation for a longer one, without decompressing it.
+ * Returns the text of an argument that has at most max_bytes.  Raises
+ * invalid_text_representation for a longer one, without decompressing it.  The message
+ * contains what, the name of the type.
  */
 extern text *seqid_short_text(Datum argument, int max_bytes, const char *what);
 

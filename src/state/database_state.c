@@ -197,7 +197,10 @@ identify_database(DatabaseOwner *identity)
 	identity->written_ns = file.st_mtim.tv_sec * NS_PER_S + file.st_mtim.tv_nsec;
 }
 
-/* The first time that the horizon can return is in the range of all keys. */
+/*
+ * The first time that the horizon can return is in the range of all keys, and after
+ * the epoch of snowflakes, so that no id is 0.
+ */
 static void
 start_entry(DatabaseState *entry, uint64 nonce)
 {
@@ -207,7 +210,7 @@ start_entry(DatabaseState *entry, uint64 nonce)
 	pg_atomic_init_u64(&entry->mark.highest_ms, 0);
 	pg_atomic_init_u64(&entry->mark.writes, 0);
 	pg_atomic_init_u64(&entry->mark.durable_file, 0);
-	pg_atomic_init_u64(&entry->horizon.min_key_ms, (uint64) snowflake_64.epoch_unix_ms);
+	pg_atomic_init_u64(&entry->horizon.min_key_ms, (uint64) snowflake_64.epoch_unix_ms + 1);
 	pg_atomic_init_u64(&entry->horizon.first_key_ms, 0);
 	pg_atomic_init_u64(&entry->horizon.published_ms, 0);
 }

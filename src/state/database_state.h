@@ -91,8 +91,8 @@ typedef struct DatabaseOwner
 	pg_atomic_uint32 sessions;	/* attached to the entry */
 
 	/*
-	 * The database's file PG_VERSION, which every CREATE DATABASE makes anew:
-	 * OIDs come back.
+	 * Identify the database's file PG_VERSION.  The OID is not enough: it can
+	 * come back after DROP DATABASE, but CREATE DATABASE writes a new file.
 	 */
 	uint64		inode;
 	int64		written_ns;
@@ -107,10 +107,10 @@ typedef struct DynamicState
 } DynamicState;
 
 /*
- * The slot of the process with that number in ProcGlobal->allProcs: the time with which
- * its transaction is registered << SLOT_LXID_BITS | the last bits of that transaction's
- * local id; 0 if it was never used.  See transaction_slot.c.  The slots of neighbours are
- * a cache line apart, as the counters of shards are.
+ * The slot of the process with that number in ProcGlobal->allProcs.  It contains the time
+ * with which a transaction is registered << SLOT_LXID_BITS | the last bits of its local
+ * id, or 0 if it was never used; see transaction_slot.c.  Consecutive processes have
+ * slots in consecutive cache lines.
  */
 #define SLOT_LXID_BITS		16
 extern pg_atomic_uint64 *seqid_slot(DynamicState *state, int number);

@@ -2,10 +2,10 @@
  * server_shard.c
  *	  The shard of this server, for snowflake_nextval() without an argument.
  *
- * The timeline is that which the server writes, asked when it has left recovery:
- * the control file lags behind a promotion.  From then on it stays, so a backend
- * asks once for each value of the setting; one that has begun on a standby asks
- * when it draws its first id after the promotion.
+ * The timeline is the one that the server writes.  The control file is not asked
+ * because it lags behind a promotion.  A server that has left recovery keeps its
+ * timeline, so a backend looks once for each value of the setting.  A backend that
+ * started on a standby looks when it generates its first id after the promotion.
  */
 #include "postgres.h"
 
@@ -64,7 +64,7 @@ seqid_require_server_shard(void)
 void
 seqid_check_forbidden_shard(int shard)
 {
-	/* The list is empty until the settings are there. */
+	/* The set is empty until the settings are defined. */
 	seqid_require_settings();
 	if (shard_set_has(seqid_allowed_shard_set, shard))
 		return;

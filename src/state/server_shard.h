@@ -2,11 +2,10 @@
  * server_shard.h
  *	  The shard of this server, for snowflake_nextval() without an argument.
  *
- * A cluster has a list of shards, seqid.shards, the same for all its nodes, and
- * takes another one on each timeline.  PostgreSQL starts a new timeline whenever a
- * server is promoted or recovered to a point in time, so what a new primary issues
- * is apart from what the one before it issued and still issues, be that alive, cut
- * off, or lost with WAL that nobody else has.
+ * seqid.shards is a list.  Each timeline uses the next shard of it.  PostgreSQL starts a
+ * new timeline whenever a server is promoted or recovered to a point in time.  So a new
+ * primary uses another shard than the old one, which can still be running, cut off, or
+ * lost with WAL that no other server has.  No id of the one is an id of the other.
  */
 #ifndef SEQID_SERVER_SHARD_H
 #define SEQID_SERVER_SHARD_H
@@ -15,30 +14,28 @@
 
 #include "state/guc.h"
 
-/* What this backend found last; use seqid_server_shard(). */
+/* The result of the last search of this backend; use seqid_server_shard(). */
 typedef struct ServerShard
 {
 	int			shard;
-	uint64		changes;		/* seqid_shard_setting_changes at that time */
+	uint64		changes;		/* seqid_shard_setting_changes then */
 } ServerShard;
 
 extern ServerShard seqid_found_server_shard;
 
-/*
- * The timeline that this server writes; 0 on a standby, which writes none.
- */
+/* The timeline that this server writes, or 0 on a standby. */
 extern uint32 seqid_timeline(void);
 
-/* The shard in effect, -1 if none is set or the server is a standby. */
+/* The shard of this server, or -1 if none is set or the server is a standby. */
 extern int	seqid_find_server_shard(void);
 
-/* The same, or the error that tells why there is none. */
+/* Use seqid_server_shard(). */
 extern int	seqid_require_server_shard(void);
 
 /*
- * The shard in effect.  Raises object_not_in_prerequisite_state if none is set,
- * read_only_sql_transaction on a standby.  Whether it is allowed is for the caller
- * to check.
+ * The shard of this server.  Raises object_not_in_prerequisite_state if none is set,
+ * read_only_sql_transaction on a standby.  The caller must check whether the shard is
+ * allowed.
  */
 static inline int
 seqid_server_shard(void)
@@ -48,7 +45,7 @@ seqid_server_shard(void)
 	return seqid_require_server_shard();
 }
 
-/* Who has set seqid.shards, in the words of pg_settings. */
+/* The source of the value of seqid.shards, as pg_settings shows it. */
 extern const char *seqid_shard_source(void);
 
 /*
@@ -58,9 +55,9 @@ extern const char *seqid_shard_source(void);
 extern void seqid_prevent_during_recovery(void);
 
 /*
- * To be called if seqid_allowed_shard_set does not have the shard.  Raises
- * object_not_in_prerequisite_state for one that seqid.allowed_shards does not list:
- * its ids may be issued by the server whose it is.
+ * Must be called if seqid_allowed_shard_set does not contain the shard.  Raises
+ * object_not_in_prerequisite_state unless seqid.allowed_shards contains it: another
+ * server can issue its ids.
  */
 extern void seqid_check_forbidden_shard(int shard);
 

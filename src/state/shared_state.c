@@ -48,8 +48,8 @@ init_shared_state(void *segment)
 	for (int i = 0; i < SNOWFLAKE_WORDS; i++)
 	{
 		pg_atomic_init_u64(&state->shard_ticks[i], 0);
-		pg_atomic_init_u64(&state->shard_counters[i].waits, 0);
-		pg_atomic_init_u64(&state->shard_counters[i].clock_regressions, 0);
+		pg_atomic_init_u64(&state->shard_events[i].waits, 0);
+		pg_atomic_init_u64(&state->shard_events[i].clock_regressions, 0);
 	}
 }
 
@@ -59,7 +59,7 @@ init_version_in_use(void *segment)
 	((VersionInUse *) segment)->version = SHARED_STATE_VERSION;
 }
 
-/* Before anything of the struct is looked at, or a second one made. */
+/* Must be called before the struct is used or created. */
 static void
 check_version_in_use(void)
 {
@@ -71,9 +71,9 @@ check_version_in_use(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("library of extension \"seqid\" was replaced while the server runs"),
-				 errdetail("Shared memory in use is of version " UINT64_FORMAT ", that of this session's library of version %d.",
+				 errdetail("The server uses version " UINT64_FORMAT " of the shared memory, and the library of this session has version %d.",
 						   in_use->version, SHARED_STATE_VERSION),
-				 errhint("Restart the server, so that all sessions use the same library.")));
+				 errhint("Restart the server so that all sessions use the same library.")));
 }
 
 SharedState *
@@ -92,8 +92,8 @@ static void
 startup_shared_state(void)
 {
 	/*
-	 * After a crash the postmaster comes here again with fresh shared memory;
-	 * the address it knows is of no use any more.
+	 * After a crash the postmaster calls this again with new shared memory.
+	 * The old address is then not valid.
 	 */
 	seqid_attached_state = NULL;
 	seqid_attach_shared_state();
@@ -102,7 +102,7 @@ startup_shared_state(void)
 void
 seqid_reserve_shared_state(void)
 {
-	/* What the postmaster sets, its children inherit. */
+	/* Backends inherit this from the postmaster. */
 	seqid_preloaded = process_shared_preload_libraries_in_progress;
 	if (seqid_preloaded)
 		seqid_reserve_segment(CACHELINEALIGN(sizeof(SharedState)) +

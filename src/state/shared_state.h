@@ -2,9 +2,9 @@
  * shared_state.h
  *	  The counters of shards, which all backends of the server share.
  *
- * One struct in shared memory that lasts for a server lifetime: a restart, and
- * the crash of any backend, create a new one.  It contains atomics that only ever
- * increase, so no lock protects it.
+ * The struct in shared memory lasts for a server lifetime.  A restart creates a new
+ * one, and so does the crash of any backend.  It contains atomics that only ever
+ * increase, so no lock protects it.  Every backend that generates snowflakes writes it.
  */
 #ifndef SEQID_SHARED_STATE_H
 #define SEQID_SHARED_STATE_H
@@ -16,22 +16,22 @@
 #include "port/atomics.h"
 
 /*
- * Change the number whenever SharedState or DynamicState changes, or what sessions
- * do with them: a library with another idea of them must not attach.
+ * Increase the number when SharedState or DynamicState changes, or when sessions use
+ * them in another way: libraries that differ in this must not share memory.
  */
 #ifndef SHARED_STATE_VERSION
-#define SHARED_STATE_VERSION 9
+#define SHARED_STATE_VERSION 10
 #endif
 
 #define SHARED_STATE_LINE_SIZE	64
 #define SHARED_STATE_LINE_WORDS (SHARED_STATE_LINE_SIZE / sizeof(pg_atomic_uint64))
 
 /* Rare events of a shard, for statistics. */
-typedef struct ShardCounters
+typedef struct ShardEvents
 {
-	pg_atomic_uint64 waits;		/* lock-free; for the next millisecond */
-	pg_atomic_uint64 clock_regressions; /* lock-free; clock found behind */
-} ShardCounters;
+	pg_atomic_uint64 waits;		/* for a millisecond; lock-free */
+	pg_atomic_uint64 clock_regressions; /* clock was behind; lock-free */
+} ShardEvents;
 
 typedef struct SharedState
 {
@@ -39,14 +39,14 @@ typedef struct SharedState
 	char		padding[SHARED_STATE_LINE_SIZE - sizeof(SegmentHandle)];
 
 	/*
-	 * The last tick (see snowflake_layout.h) that each shard of each layout
-	 * handed out, 0 for none.  Lock-free; only ever increases.  Find a
+	 * The counters of all shards of all layouts: the last tick (see tick.h)
+	 * that was reserved, 0 for none.  Lock-free; only ever increases.  Find a
 	 * shard's word with seqid_shard_tick().
 	 */
 	pg_atomic_uint64 shard_ticks[SNOWFLAKE_WORDS];
 
-	/* Find a shard's with seqid_shard_counters(). */
-	ShardCounters shard_counters[SNOWFLAKE_WORDS];
+	/* Find those of a shard with seqid_shard_events(). */
+	ShardEvents shard_events[SNOWFLAKE_WORDS];
 } SharedState;
 
 /* Use seqid_shared_state(); NULL until this process has attached. */
@@ -55,14 +55,14 @@ extern SharedState *seqid_attached_state;
 /* Whether this process had the library from shared_preload_libraries. */
 extern bool seqid_preloaded;
 
-/* Called from _PG_init: sees to it that there will be room. */
+/* Called from _PG_init.  Reserves room for the state if the library is preloaded. */
 extern void seqid_reserve_shared_state(void);
 
 /*
- * Maps the state into this process, creating it if this is the server's first
- * use of seqid.  Takes a lock.  Raises insufficient_resources errors when
- * there is no room, object_not_in_prerequisite_state if this server uses that
- * of another version of the library.
+ * Maps the state into this process, and creates it in the first call of a server
+ * lifetime.  Takes a lock.  Raises insufficient_resources errors if there is no room,
+ * object_not_in_prerequisite_state if this server lifetime uses the state of another
+ * version of the library.
  */
 extern SharedState *seqid_attach_shared_state(void);
 
@@ -75,13 +75,13 @@ seqid_shared_state(void)
 }
 
 /*
- * The word of a layout's shard, which must be one.
+ * The counter of a shard, which must be one of the layout's.
  *
- * People number their shards 0, 1, 2, ...: a layout's words take an eighth as many
- * lines as it has shards, and those of neighbours are placed a line apart.  So shards
- * 0 to 127 of 1024 never write the same cache line, and the array still is 8 kB
- * instead of 64 kB.  (The 32 shards of snowflake53 have four lines, but no more than
- * 128,000 ids a second each: that keeps no line busy.)
+ * Shards are usually numbered 0, 1, 2 and so on.  Counters of consecutive shards are in
+ * consecutive cache lines, and each line has the counters of eight shards.  So shards 0
+ * to 127 of 1024 never write the same line, and the array has 8 kB instead of 64 kB.
+ * The 32 shards of snowflake53 share four lines, but a shard has at most 128,000
+ * ids a second, which does not keep a line busy.
  */
 static inline pg_atomic_uint64 *
 seqid_shard_tick(SharedState *state, const SnowflakeLayout *layout, int shard)
@@ -93,10 +93,10 @@ seqid_shard_tick(SharedState *state, const SnowflakeLayout *layout, int shard)
 	return &state->shard_ticks[layout->first_word + line * SHARED_STATE_LINE_WORDS + word];
 }
 
-static inline ShardCounters *
-seqid_shard_counters(SharedState *state, const SnowflakeLayout *layout, int shard)
+static inline ShardEvents *
+seqid_shard_events(SharedState *state, const SnowflakeLayout *layout, int shard)
 {
-	return &state->shard_counters[layout->first_word + shard];
+	return &state->shard_events[layout->first_word + shard];
 }
 
 /* Raises a value that only ever increases. */

@@ -120,21 +120,22 @@ try_snowflake(const uint8 *data, size_t size)
 {
 	const SnowflakeLayout *layout = number_at(data, size, 1) & 1 ? &snowflake_53 : &snowflake_64;
 	int64		id = (int64) number_at(data, size, 0) & snowflake_max_id(layout);
-	int64		ms = snowflake_id_ms(layout, id);
+	int64		ms = snowflake_id_unix_ms(layout, id);
+	int			bits = layout->sequence_bits;
 	int64		shard = snowflake_id_shard(layout, id);
 	int64		sequence = snowflake_id_sequence(layout, id);
-	int64		tick = snowflake_first_tick(layout, ms) + sequence;
+	int64		tick = tick_of_ms(bits, ms) + sequence;
 
-	check(ms >= 0 && ms <= snowflake_max_ms(layout));
+	check(ms >= layout->epoch_unix_ms && ms <= snowflake_last_ms(layout));
 	check(shard >= 0 && shard <= snowflake_max_shard(layout));
 	check(sequence >= 0 && sequence <= snowflake_max_sequence(layout));
-	check(snowflake_compose(layout, ms, shard, sequence) == id);
-	check(snowflake_tick_id(layout, tick, shard) == id);
-	check(snowflake_tick_ms(layout, tick) == ms);
-	check(snowflake_tick_room(layout, tick) == snowflake_max_sequence(layout) + 1 - sequence);
+	check(snowflake_id(layout, ms, shard, sequence) == id);
+	check(snowflake_of_tick(layout, tick, shard) == id);
+	check(tick_ms(bits, tick) == ms);
+	check(tick_room(bits, tick) == snowflake_max_sequence(layout) + 1 - sequence);
 
-	/* It must be defined for any ms. */
-	(void) snowflake_first_tick(layout, (int64) number_at(data, size, 1));
+	/* It must be defined for any value. */
+	(void) tick_of_ms(bits, (int64) number_at(data, size, 1));
 }
 
 static void
@@ -143,14 +144,14 @@ try_comb(const uint8 *data, size_t size)
 	int64		tick = (int64) number_at(data, size, 0) & COMB_MAX_TICK;
 	UuidHalves	halves = comb_compose(tick, number_at(data, size, 1));
 	int64		us = comb_tick_us(tick);
-	int64		unix_ms = comb_tick_ms(tick);
+	int64		room = tick_room(COMB_FRACTION_BITS, tick);
+	int64		unix_ms = tick_ms(COMB_FRACTION_BITS, tick);
 
 	check(comb_is_valid(halves));
 	check(comb_tick(halves) == tick);
 	check(comb_tick_of_us(us) <= tick && comb_tick_of_us(us + 1) > tick);
-	check(comb_tick_of_ns(unix_ms, 0) == tick - (tick & ((1 << COMB_FRACTION_BITS) - 1)));
-	check(comb_tick_ms(comb_tick_of_ns(unix_ms, COMB_NS_PER_MS - 1)) == unix_ms);
-	check(comb_tick_room(tick) >= 1 && comb_tick_ms(tick + comb_tick_room(tick) - 1) == unix_ms);
+	check(tick_of_ms(COMB_FRACTION_BITS, unix_ms) == tick - tick_fraction(COMB_FRACTION_BITS, tick));
+	check(room >= 1 && tick_ms(COMB_FRACTION_BITS, tick + room - 1) == unix_ms);
 }
 
 static void

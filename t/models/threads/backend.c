@@ -117,7 +117,7 @@ seqid_attach_dynamic_segment(const char *name pg_attribute_unused(), SegmentHand
 	return segment;
 }
 
-/* In the order of shard_clock.h and keys/: the transaction registers first. */
+/* In the order of counter.h: the transaction registers first. */
 static int64
 generate_key(void)
 {

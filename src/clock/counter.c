@@ -1,0 +1,190 @@
+/*
+ * counter.c
+ *	  Reserves ticks of a counter, each of them once.
+ *
+ * A counter in shared memory is the last tick that was reserved of it.  The backend
+ * that moves it by compare-and-exchange owns the ticks that it passed.  That alone
+ * makes them unique, whatever the clock does.  Every backend that generates keys
+ * writes counters, and they only ever increase.
+ *
+ * A counter that has used up its millisecond continues in the next one, and the clock
+ * need not have reached that.  If every caller could do so at once, the counter would
+ * run away from the clock, and the mark after it.  So two more invariants say how far
+ * it advances:
+ *
+ * 1. While the clock runs forward, no counter is more than queue_ms ahead of it, and
+ *	  no tick is returned before its millisecond has come.
+ *
+ * 2. A counter that is further ahead, because the clock was set back, takes a step
+ *	  into a later millisecond only after the clock has ticked.  One step goes to a
+ *	  millisecond at clock time t.  The backend that takes the next one saw the counter
+ *	  in that millisecond, at t or later, and then saw the clock tick.  So the lead
+ *	  does not grow, however many sessions call, and however often.
+ *
+ * A clock that is set back counts as one that ticks, because no call sleeps for the
+ * length of the step.  If the clock stands still, two milliseconds of real time count
+ * as a tick.
+ *
+ * The first invariant makes a queue of the next milliseconds.  Every caller can claim
+ * a place in the next one.  If that were all, a caller that needs a single tick, among
+ * others that take whole milliseconds, would have to be the first when the clock
+ * ticks.  So a caller that has waited n milliseconds can claim a millisecond up to n
+ * ahead: the longer it waits, the fewer callers compete with it.
+ *
+ * COMBs have no queue and no limit.  A counter with neither is the simple case: it
+ * enters a later millisecond at the pace of the clock, whatever its lead.
+ *
+ * A witness, which only trusted roles can call, raises a counter by up to
+ * seqid.max_clock_regression at once.
+ *
+ * Order of memory accesses: where it matters how far a counter is ahead, the clock is
+ * read after the counter.  A clock that was read before can be older than the
+ * counter's last step, and would show a regression that never was.
+ */
+#include "postgres.h"
+
+#include "clock/counter.h"
+#include "miscadmin.h"
+#include "pg/pg_epoch.h"
+#include "state/guc.h"
+
+/* What one call has seen of the pace; invariant 2. */
+typedef struct Pace
+{
+	int64		seen_ms;		/* the counter's millisecond before the clock
+								 * ticked, -1 for none */
+	int			ticks;			/* of the clock, that this call has waited for */
+} Pace;
+
+static void
+check_time_left(const SnowflakeLayout *layout, int64 last_ms, int64 unix_ms)
+{
+	if (unix_ms > last_ms)
+		ereport(ERROR,
+				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
+				 layout == NULL ? errmsg("time of COMB UUIDs is used up") :
+				 errmsg("time of %s ids is used up", layout->name),
+				 errdetail("The last millisecond is %s.", seqid_utc_text(last_ms))));
+}
+
+static void
+check_epoch(const SnowflakeLayout *layout, int64 clock_ms)
+{
+	if (clock_ms < layout->epoch_unix_ms)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("clock is before the epoch of %s ids", layout->name),
+				 errdetail("The clock is %lld ms before %s.",
+						   (long long) (layout->epoch_unix_ms - clock_ms),
+						   seqid_utc_text(layout->epoch_unix_ms)),
+				 errhint("Set the clock of the server.")));
+}
+
+static void
+check_lead(const SnowflakeLayout *layout, int shard, int64 ahead_ms)
+{
+	if (ahead_ms > seqid_max_clock_regression_ms)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("clock is %lld ms behind the next %s id of shard %d",
+						(long long) ahead_ms, layout->name, shard),
+				 errdetail("An id can be at most %.0f ms ahead of the clock.",
+						   seqid_max_clock_regression_ms),
+				 errhint("Correct the clock, wait until it has caught up, or raise \"seqid.max_clock_regression\".")));
+}
+
+/* How far ahead of the clock a call can claim a millisecond. */
+static int64
+place_in_queue(Counter counter, const Pace *pace)
+{
+	return Min(Max(1, pace->ticks), counter.queue_ms);
+}
+
+/*
+ * Waits for the clock to leave clock_ms, on whose reading the caller decided to wait;
+ * see wall_clock.h.
+ */
+static void
+wait_for_tick(Pace *pace, ShardEvents *events, int64 last_ms, int64 clock_ms)
+{
+	if (events != NULL)
+		pg_atomic_fetch_add_u64(&events->waits, 1);
+	seqid_wait_for_tick(clock_ms);
+	pace->seen_ms = last_ms;
+	pace->ticks++;
+}
+
+/*
+ * Waits for a millisecond of the queue, which was claimed when the clock showed
+ * clock_ms.  If that millisecond does not come, the clock was set back or stands
+ * still.  Then the limit decides.  If the wait ends with an error, the ticks are lost,
+ * which is only a gap.
+ */
+static void
+wait_in_queue(const SnowflakeLayout *layout, int shard, ShardEvents *events,
+			  int64 clock_ms, int64 first_ms)
+{
+	pg_atomic_fetch_add_u64(&events->waits, 1);
+	if (seqid_wait_until(clock_ms, first_ms))
+		return;
+
+	pg_atomic_fetch_add_u64(&events->clock_regressions, 1);
+	check_lead(layout, shard, first_ms - wall_clock_read_ms());
+}
+
+int64
+seqid_reserve_ahead_of_clock(const SnowflakeLayout *layout, int shard,
+							 int at_least, int at_most, int *reserved)
+{
+	Counter		counter = counter_of(layout, shard);
+	Pace		pace = {.seen_ms = -1,.ticks = 0};
+	bool		behind = false; /* has this call found the clock behind? */
+
+	for (;;)
+	{
+		uint64		last = pg_atomic_read_u64(counter.last_tick);
+		int64		last_ms = tick_ms(counter.fraction_bits, (int64) last);
+		WallTime	clock;
+		int64		first;
+		int64		first_ms;
+		int64		ahead_ms;
+
+		/* The clock must not be older than the counter; see above. */
+		pg_read_barrier();
+		clock = wall_clock_read();
+
+		first = counter_next_run(counter, (int64) last, clock, at_least);
+		first_ms = tick_ms(counter.fraction_bits, first);
+		ahead_ms = first_ms - clock.unix_ms;
+
+		if (counter.has_limit)
+			check_epoch(layout, clock.unix_ms);
+		check_time_left(layout, counter.last_ms, clock.unix_ms);
+
+		/* Invariant 2. */
+		if (ahead_ms > place_in_queue(counter, &pace) &&
+			first_ms != last_ms && pace.seen_ms != last_ms)
+		{
+			wait_for_tick(&pace, counter.events, last_ms, clock.unix_ms);
+			continue;
+		}
+
+		if (counter.has_limit && ahead_ms > counter.queue_ms)
+		{
+			if (!behind)
+				pg_atomic_fetch_add_u64(&counter.events->clock_regressions, 1);
+			behind = true;
+			check_lead(layout, shard, ahead_ms);
+		}
+
+		/* After check_lead(), whose error helps more if the clock is wrong. */
+		check_time_left(layout, counter.last_ms, first_ms);
+
+		if (!counter_claim_run(counter, &last, first, at_most, reserved))
+			continue;
+
+		if (ahead_ms > 0 && ahead_ms <= counter.queue_ms)
+			wait_in_queue(layout, shard, counter.events, clock.unix_ms, first_ms);
+		return first;
+	}
+}

@@ -1,0 +1,191 @@
+/*
+ * counter.h
+ *	  Reserves ticks of a counter, each of them once.
+ *
+ * The life of one id:
+ *
+ * 1. The transaction registers as a writer, so that readers can see that it holds
+ *	  the horizon.  Its keys start above the floor that it finds then.
+ * 2. It claims the next tick: a compare-and-exchange moves the counter past it.  The
+ *	  tick is the clock's, or the one after the last if the clock is not beyond that.
+ *	  A counter that is ahead of the clock advances at the pace of the clock.
+ * 3. The durable mark must cover the tick before the id is returned.  If it does
+ *	  not, this backend raises the mark.  If the floor turns out to be higher than
+ *	  the tick, the tick is lost, which is only a gap, and step 2 is repeated.
+ * 4. The generator composes the id from the tick.
+ *
+ * The code of each id is in this file and is always inlined, so that a constant
+ * layout folds away.  Everything rare is in counter.c, with the invariants.
+ */
+#ifndef SEQID_COUNTER_H
+#define SEQID_COUNTER_H
+
+#include "postgres.h"
+
+#include "bits/comb_layout.h"
+#include "bits/snowflake_layout.h"
+#include "bits/tick.h"
+#include "clock/clock_mark.h"
+#include "clock/transaction_slot.h"
+#include "pg/wall_clock.h"
+#include "port/atomics.h"
+#include "state/database_state.h"
+#include "state/shared_state.h"
+
+/* A counter in shared memory, and the policy by which it advances. */
+typedef struct Counter
+{
+	pg_atomic_uint64 *last_tick;	/* reserved so far, 0 for none */
+	int			fraction_bits;
+	bool		fraction_is_time;	/* otherwise a millisecond starts from 0 */
+
+	/* The times that a key can contain, in milliseconds since 1970. */
+	int64		first_ms;
+	int64		last_ms;
+
+	/* How many milliseconds can be claimed before they come. */
+	int64		queue_ms;
+
+	/* Whether seqid.max_clock_regression limits the lead. */
+	bool		has_limit;
+
+	/* Counted for statistics, unless NULL. */
+	ShardEvents *events;
+} Counter;
+
+/* How many milliseconds a shard can claim before they come. */
+#define SHARD_QUEUE_MS	8
+
+static pg_attribute_always_inline Counter
+shard_counter(const SnowflakeLayout *layout, int shard)
+{
+	SharedState *state = seqid_shared_state();
+	Counter		counter = {
+		.last_tick = seqid_shard_tick(state, layout, shard),
+		.fraction_bits = layout->sequence_bits,
+		.first_ms = layout->epoch_unix_ms,
+		.last_ms = snowflake_last_ms(layout),
+		.queue_ms = SHARD_QUEUE_MS,
+		.has_limit = true,
+		.events = seqid_shard_events(state, layout, shard)
+	};
+
+	return counter;
+}
+
+/* The counter of this database.  It has no limit and no queue. */
+static pg_attribute_always_inline Counter
+comb_counter(void)
+{
+	Counter		counter = {
+		.last_tick = &seqid_database_state()->comb.tick,
+		.fraction_bits = COMB_FRACTION_BITS,
+		.fraction_is_time = true,
+		.last_ms = COMB_MAX_UNIX_MS
+	};
+
+	return counter;
+}
+
+/* The counter of a layout's shard or, if the layout is NULL, of COMBs. */
+static pg_attribute_always_inline Counter
+counter_of(const SnowflakeLayout *layout, int shard)
+{
+	return layout == NULL ? comb_counter() : shard_counter(layout, shard);
+}
+
+/*
+ * Returns the first tick of the next run: not before the clock, after the last tick,
+ * and above the floor of this backend's keys.  Its millisecond has room for at_least
+ * ticks.
+ */
+static pg_attribute_always_inline int64
+counter_next_run(Counter counter, int64 last, WallTime clock, int at_least)
+{
+	int			bits = counter.fraction_bits;
+	int64		start = tick_of_ms(bits, clock.unix_ms);
+	int64		first;
+
+	if (counter.fraction_is_time)
+		start |= ((int64) clock.ns << bits) / WALL_NS_PER_MS;
+	if (unlikely(clock.unix_ms <= seqid_key_floor_ms))
+		start = tick_of_ms(bits, seqid_key_floor_ms + 1);
+
+	first = Max(last + 1, start);
+	if (unlikely(tick_room(bits, first) < at_least))
+		first = tick_of_ms(bits, tick_ms(bits, first) + 1);
+	return first;
+}
+
+/* Moves the counter from last past the run; false if another backend was faster. */
+static pg_attribute_always_inline bool
+counter_claim_run(Counter counter, uint64 *last, int64 first, int at_most, int *reserved)
+{
+	*reserved = (int) Min((int64) at_most, tick_room(counter.fraction_bits, first));
+	return pg_atomic_compare_exchange_u64(counter.last_tick, last,
+										  (uint64) (first + *reserved - 1));
+}
+
+/* Use seqid_reserve_ticks().  For runs that are not in the clock's millisecond. */
+extern int64 seqid_reserve_ahead_of_clock(const SnowflakeLayout *layout, int shard,
+										  int at_least, int at_most, int *reserved);
+
+static pg_attribute_always_inline int64
+seqid_reserve_uncovered(const SnowflakeLayout *layout, int shard,
+						int at_least, int at_most, int *reserved)
+{
+	Counter		counter = counter_of(layout, shard);
+	WallTime	clock = wall_clock_read();
+	uint64		last = pg_atomic_read_u64(counter.last_tick);
+	int64		first;
+
+	/*
+	 * The clock is read once.  A backend that was faster has moved the
+	 * counter to this time or past it, and the next tick is free.
+	 */
+	do
+	{
+		first = counter_next_run(counter, (int64) last, clock, at_least);
+
+		/* One comparison for both ends of the time that a key can contain. */
+		if (unlikely(tick_ms(counter.fraction_bits, first) != clock.unix_ms ||
+					 (uint64) (clock.unix_ms - counter.first_ms) >
+					 (uint64) (counter.last_ms - counter.first_ms)))
+			return seqid_reserve_ahead_of_clock(layout, shard, at_least, at_most, reserved);
+	} while (unlikely(!counter_claim_run(counter, &last, first, at_most, reserved)));
+
+	return first;
+}
+
+/*
+ * Reserves a run of consecutive ticks, all of one millisecond, and returns the first.
+ * *reserved is how many the caller can use, from at_least to at_most.  Each tick is
+ * greater than all ticks that any backend reserved of this counter before.
+ *
+ * 1 <= at_least <= at_most, and a millisecond has at_least ticks or more.
+ *
+ * Takes no lock.  About twice a second one backend raises the durable mark, which
+ * writes and flushes WAL.  When the millisecond is used up, the call waits for the
+ * next one, and can be cancelled; it waits longer only if others compete for it.
+ *
+ * Raises sequence_generator_limit_exceeded when the time of the keys is used up, and
+ * the errors of seqid_register_writer() and seqid_advance_mark().  For a shard also
+ * object_not_in_prerequisite_state if the clock is too far behind the last tick, or
+ * before the first time that an id can contain.
+ */
+static pg_attribute_always_inline int64
+seqid_reserve_ticks(const SnowflakeLayout *layout, int shard,
+					int at_least, int at_most, int *reserved)
+{
+	int			bits = layout == NULL ? COMB_FRACTION_BITS : layout->sequence_bits;
+	int64		first;
+
+	seqid_register_writer();
+	do
+		first = seqid_reserve_uncovered(layout, shard, at_least, at_most, reserved);
+	while (unlikely(!seqid_cover_with_mark(tick_ms(bits, first))));
+
+	return first;
+}
+
+#endif							/* SEQID_COUNTER_H */
