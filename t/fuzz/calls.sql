@@ -1,7 +1,7 @@
 --
 -- Statements that call every function of seqid with arguments at random, of the
 -- kinds that its types have.  The generator is seeded: the same seed gives the same
--- statements.  scripts/fuzz.sh executes what this prints.
+-- statements.  calls.pl executes them.
 --
 -- Some arguments do something to what the call needs while they are evaluated, which
 -- is before the function runs: fuzz_after(statement, value).  Their transaction is
