@@ -5,17 +5,24 @@
 # src/.  So a barrier that is removed, moved or added is an error here, and herd7 shows
 # what it is for.
 
-use FindBin;
-use lib "$FindBin::RealBin/..";
-use SeqidTest;
+use strict;
+use warnings;
+
+use Test::More;
 
 my %listed;
+
+sub contents
+{
+	open my $in, '<', $_[0] or die "$_[0]: $!";
+	return join '', <$in>;
+}
 
 # The error of one line, or none
 sub compare
 {
 	my ($file, $function, $codes) = split /: /, $_[0], 3;
-	my $source = slurp_file("src/$file");
+	my $source = contents("src/$file");
 
 	$source =~ m/^\Q$function\E\(.*?^}$/ms or return 'no such function';
 	my ($place, $end) = ($-[0], $+[0]);
@@ -32,7 +39,7 @@ sub compare
 
 for my $test (glob 't/litmus/*.litmus')
 {
-	my @lines = slurp_file($test) =~ m/^   (\w+\/\S+\.c: .*?)(?: \*\))?$/mg;
+	my @lines = contents($test) =~ m/^   (\w+\/\S+\.c: .*?)(?: \*\))?$/mg;
 
 	cmp_ok(@lines, '>', 0, "$test lists accesses");
 	is(compare($_), '', "$test: " . s/: [^:]*$//r) for @lines;
@@ -40,7 +47,7 @@ for my $test (glob 't/litmus/*.litmus')
 
 for my $path (glob 'src/*/*.[ch] src/*.c')
 {
-	my ($source, $file) = (slurp_file($path), $path =~ s/^src\///r);
+	my ($source, $file) = (contents($path), $path =~ s/^src\///r);
 
 	while ($source =~ m/pg_(?:read|write|memory)_barrier\(\)/g)
 	{
