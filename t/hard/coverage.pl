@@ -14,8 +14,8 @@ my $log;
 
 delete $ENV{PROVE_TESTS};
 ok($build->make('installcheck', $ENV{SEQID_COVERAGE_TAP} ? () : 'TAP_TESTS='), 'the tests pass') or diag $build->{log};
-ok(IPC::Run::run([ 'gcovr', '--root', $build->{source}, '--filter', "$build->{source}/src/", '--fail-under-line', '90', $build->{source} ],
-		'>&', \$log), 'tests reach 90 percent of the lines');
+ok(IPC::Run::run([ 'gcovr', '--root', $build->{source}, '--filter', "$build->{source}/src/", '--fail-under-line', '85', $build->{source} ],
+		'>&', \$log), 'tests reach 85 percent of the lines');
 diag $log;
 
 done_testing();
