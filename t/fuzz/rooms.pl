@@ -30,14 +30,17 @@ sub fuzz
 }
 
 # Planted faults are found: a read beyond a text, and a digit that is not set.
-system_or_bail('cp', '-r', 'src', "$directory/faulty");
-system_or_bail('sed', '-i', '/^base62_read/,/^}/s/\*id = 0;/& *(volatile const char *) (text + length);/',
-	"$directory/faulty/bits/base62.h");
-system_or_bail('sed', '-i', '/^crockford32_write/,/^}/s/i >= 0/i > 0/', "$directory/faulty/bits/crockford32.h");
-like((fuzz("$directory/faulty", 'address,undefined', '-runs=100000'))[0],
-	qr/buffer-overflow.*base62_read/s, 'AddressSanitizer finds a fault');
-like((fuzz("$directory/faulty", 'memory', '-runs=100000'))[0],
-	qr/use-of-uninitialized-value.*crockford32/s, 'MemorySanitizer finds a fault');
+for ([ 'address,undefined', 'base62.h', '/^base62_read/,/^}/s/\*id = 0;/& *(volatile const char *) (text + length);/',
+		qr/buffer-overflow.*base62_read/s ],
+	[ 'memory', 'crockford32.h', '/^crockford32_write/,/^}/s/i >= 0/i > 0/', qr/use-of-uninitialized-value.*crockford32/s ])
+{
+	my ($sanitizers, $file, $fault, $expected) = @$_;
+	my $src = "$directory/faulty.$sanitizers";
+
+	system_or_bail('cp', '-r', 'src', $src);
+	system_or_bail('sed', '-i', $fault, "$src/bits/$file");
+	like((fuzz($src, $sanitizers, '-runs=100000'))[0], $expected, "$sanitizers: a fault is found");
+}
 
 note "seed $seed";
 for my $sanitizers ('address,undefined', 'memory')
