@@ -1,13 +1,11 @@
 --
--- Statements that call every function of seqid with arguments at random, of the
--- kinds that its types have.  The generator is seeded: the same seed gives the same
--- statements.  scripts/fuzz.sh executes what this prints.
+-- Prints :count calls of each function of seqid with arguments at random, from the seed
+-- :seed; calls.pl executes them.
 --
--- Some arguments do something to what the call needs while they are evaluated, which
--- is before the function runs: fuzz_after(statement, value).  Their transaction is
--- rolled back, as is one that drops a dictionary, which later calls need.
---
--- :count statements, from seed :seed
+-- fuzz_after(statement, value) and fuzz_undone(statement, value) change what the call
+-- needs while its arguments are evaluated, which is before the function runs.  Their
+-- transaction is rolled back, and so is one that drops a dictionary, because later calls
+-- need it.
 SELECT setseed(:seed::double precision / 1000000) \g /dev/null
 
 CREATE FUNCTION pg_temp.pick(choices text[]) RETURNS text LANGUAGE sql VOLATILE AS

@@ -1,10 +1,10 @@
 /*
  * rooms.c
- *	  Fuzzes the arithmetic of src/bits/: what is written is read back, what is read
- *	  is in range, and nothing is undefined.
+ *	  Fuzzes the arithmetic of src/bits/: a key that was written is read back, a key that
+ *	  is read is in range, and no behavior is undefined.
  *
- * libFuzzer makes the input up.  Its first byte chooses the subject; texts are in a
- * buffer of just their length, so that a read beyond it is found.
+ * libFuzzer makes inputs.  The first byte chooses the subject.  Texts are in buffers of
+ * exactly their length, so that a read beyond the end is found.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 #include "bits/shard_list.h"
 #include "bits/snowflake_layout.h"
 
-/* The server's own, which are not linked. */
+/* The server's own are not linked. */
 #undef fprintf
 #undef sprintf
 
@@ -35,7 +35,6 @@ number_at(const uint8 *data, size_t size, size_t place)
 	return number;
 }
 
-/* Reading what was written gives the number; writing what was read, its text. */
 static void
 try_base62(const uint8 *data, size_t size)
 {
@@ -64,63 +63,62 @@ try_base62(const uint8 *data, size_t size)
 }
 
 static void
-try_crockford32(const uint8 *data, size_t size)
+check_crockford32(UuidHalves id)
 {
 	char		digits[CROCKFORD32_DIGITS];
-	UuidHalves	id = {number_at(data, size, 0), number_at(data, size, 1)};
 	UuidHalves	back;
-	char	   *text = malloc(size);
 
 	crockford32_write(id, digits);
 	check(crockford32_read(digits, CROCKFORD32_DIGITS, &back) == TEXT_DECODED);
 	check(back.high == id.high && back.low == id.low);
+}
 
+static void
+try_crockford32(const uint8 *data, size_t size)
+{
+	UuidHalves	id = {number_at(data, size, 0), number_at(data, size, 1)};
+	char	   *text = malloc(size);
+
+	check_crockford32(id);
 	memcpy(text, data, size);
 	if (crockford32_read(text, size, &id) == TEXT_DECODED)
-	{
-		crockford32_write(id, digits);
-		check(crockford32_read(digits, CROCKFORD32_DIGITS, &back) == TEXT_DECODED);
-		check(back.high == id.high && back.low == id.low);
-	}
+		check_crockford32(id);
 	free(text);
 }
 
-/* A list that was read, written as numbers, is read as the same list. */
+/* The shards of a list that was read, written as numbers, are read as the same list. */
 static void
 try_shard_list(const uint8 *data, size_t size)
 {
+	static char again[6 * SHARD_LIST_SHARDS];
 	char	   *text = malloc(size + 1);
-	ShardList  *list = malloc(sizeof(ShardList));
+	char	   *p = again;
+	ShardList	list;
+	ShardList	back;
 	const char *where;
 	const char *why;
 
 	memcpy(text, data, size);
 	text[size] = '\0';
-	if (!seqid_parse_shard_list(text, list, &where, &why))
+	if (!seqid_parse_shard_list(text, &list, &where, &why))
 		check(where >= text && where <= text + strlen(text) && why != NULL);
 	else
 	{
-		char	   *again = malloc(6 * SHARD_LIST_SHARDS);
-		char	   *p = again;
-		ShardList  *back = malloc(sizeof(ShardList));
-
-		check(list->count >= 1 && list->count <= SHARD_LIST_SHARDS);
-		for (int i = 0; i < list->count; i++)
-			p += sprintf(p, "%s%d", i > 0 ? ", " : "", list->shards[i]);
-		check(seqid_parse_shard_list(again, back, &where, &why));
-		check(back->count == list->count && !back->repeats);
-		check(memcmp(&back->set, &list->set, sizeof(ShardSet)) == 0);
-		check(seqid_shard_not_in_set(list, &back->set) == -1);
-		free(back);
-		free(again);
+		check(list.count >= 1 && list.count <= SHARD_LIST_SHARDS);
+		for (int i = 0; i < list.count; i++)
+			p += sprintf(p, "%s%d", i > 0 ? ", " : "", list.shards[i]);
+		check(seqid_parse_shard_list(again, &back, &where, &why));
+		check(back.count == list.count && !back.repeats);
+		check(memcmp(&back.set, &list.set, sizeof(ShardSet)) == 0);
+		check(seqid_shard_not_in_set(&list, &back.set) == -1);
 	}
-	free(list);
 	free(text);
 }
 
 static void
-try_snowflake(const SnowflakeLayout *layout, const uint8 *data, size_t size)
+try_snowflake(const uint8 *data, size_t size)
 {
+	const SnowflakeLayout *layout = number_at(data, size, 1) & 1 ? &snowflake_53 : &snowflake_64;
 	int64		id = (int64) number_at(data, size, 0) & snowflake_max_id(layout);
 	int64		ms = snowflake_id_unix_ms(layout, id);
 	int			bits = layout->sequence_bits;
@@ -136,7 +134,7 @@ try_snowflake(const SnowflakeLayout *layout, const uint8 *data, size_t size)
 	check(tick_ms(bits, tick) == ms);
 	check(tick_room(bits, tick) == snowflake_max_sequence(layout) + 1 - sequence);
 
-	/* Shifts any value without undefined behavior. */
+	/* It must be defined for any value. */
 	(void) tick_of_ms(bits, (int64) number_at(data, size, 1));
 }
 
@@ -169,53 +167,27 @@ try_scatter(const uint8 *data, size_t size)
 	check(scatter_id_value(id, bits) == n >> bits);
 }
 
-/* One bucket more moves a key to that one, or not at all. */
+/* With one more bucket, a key moves to that one or stays. */
 static void
 try_jump_hash(const uint8 *data, size_t size)
 {
 	uint64		key = number_at(data, size, 0);
-	int32		buckets = (int32) (number_at(data, size, 1) % PG_INT32_MAX) + 1;
+	int32		buckets = (int32) (number_at(data, size, 1) % (PG_INT32_MAX - 1)) + 1;
 	int32		bucket = jump_hash_bucket(key, buckets);
+	int32		next = jump_hash_bucket(key, buckets + 1);
 
 	check(bucket >= 0 && bucket < buckets);
-	if (buckets < PG_INT32_MAX)
-	{
-		int32		next = jump_hash_bucket(key, buckets + 1);
-
-		check(next == bucket || next == buckets);
-	}
+	check(next == bucket || next == buckets);
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8 *data, size_t size)
 {
-	if (size == 0)
-		return 0;
-	switch (data[0] % 8)
-	{
-		case 0:
-			try_base62(data + 1, size - 1);
-			break;
-		case 1:
-			try_crockford32(data + 1, size - 1);
-			break;
-		case 2:
-			try_snowflake(&snowflake_64, data + 1, size - 1);
-			break;
-		case 3:
-			try_snowflake(&snowflake_53, data + 1, size - 1);
-			break;
-		case 4:
-			try_comb(data + 1, size - 1);
-			break;
-		case 5:
-			try_scatter(data + 1, size - 1);
-			break;
-		case 6:
-			try_jump_hash(data + 1, size - 1);
-			break;
-		default:
-			try_shard_list(data + 1, size - 1);
-	}
+	static void (*const subjects[]) (const uint8 *data, size_t size) = {
+		try_base62, try_crockford32, try_shard_list, try_snowflake, try_comb, try_scatter, try_jump_hash
+	};
+
+	if (size > 0)
+		subjects[data[0] % lengthof(subjects)] (data + 1, size - 1);
 	return 0;
 }

@@ -1,10 +1,11 @@
 /*
  * backend.c
- *	  A process of the server: what it has of its own and what seqid calls.
+ *	  A process of the server: its own variables, and the functions that seqid calls.
  *
- * This and seqid's own files are linked to a library, of which each thread loads a copy,
- * so a static variable belongs to one thread.  The dynamic linker reports a call of
- * anything that is not here, such as ereport().
+ * This and seqid's own files are linked to a library.  Each thread loads a copy, so a
+ * static variable belongs to one thread.  Variables and functions up to generate_key()
+ * are stand-ins, which must have the names of the server or of seqid's other files.  The
+ * dynamic linker reports a call of any other function, such as ereport().
  */
 #include "postgres.h"
 
@@ -33,24 +34,16 @@ bool		IsUnderPostmaster = true;
 int			ParallelWorkerNumber = -1;
 int			max_prepared_xacts = 0;
 int			wal_segment_size = 16 * 1024 * 1024;
-bool		seqid_settings_defined = true;
 volatile	sig_atomic_t InterruptPending = false;
 
-/* Every time is covered by a durable mark. */
-int64		seqid_recheck_mark_after_ms = INT64_MAX;
-int64		seqid_key_floor_ms = -1;
-
-void
-seqid_raise_key_floor(int64 ms)
-{
-	seqid_key_floor_ms = Max(seqid_key_floor_ms, ms);
-}
-
 SharedState *seqid_attached_state;
+bool		seqid_settings_defined = true;
+int64		seqid_recheck_mark_after_ms = INT64_MAX;	/* each time is covered */
+int64		seqid_key_floor_ms = -1;
 
 static pg_on_exit_callback exit_callback;
 
-/* The file whose inode says which database this is: any will do. */
+/* The name of the file that identifies the database.  Any file will do. */
 int
 pg_snprintf(char *path, size_t size pg_attribute_unused(),
 			const char *format pg_attribute_unused(),...)
@@ -67,7 +60,7 @@ before_shmem_exit(pg_on_exit_callback callback, Datum arg pg_attribute_unused())
 bool
 LWLockAcquire(LWLock * lock, LWLockMode mode pg_attribute_unused())
 {
-	server_check(lock == AddinShmemInitLock, "seqid has one lock");
+	server_check(lock == AddinShmemInitLock, "seqid acquires one lock");
 	server_lock(DATABASES_LOCK);
 	return true;
 }
@@ -96,6 +89,12 @@ XLogFlush(XLogRecPtr lsn pg_attribute_unused())
 }
 
 void
+seqid_raise_key_floor(int64 ms)
+{
+	seqid_key_floor_ms = Max(seqid_key_floor_ms, ms);
+}
+
+void
 seqid_random_bytes(void *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -118,7 +117,7 @@ seqid_attach_dynamic_segment(const char *name pg_attribute_unused(), SegmentHand
 	return segment;
 }
 
-/* As counter.h does: the transaction registers first. */
+/* In the order of counter.h: the transaction registers first. */
 static int64
 generate_key(void)
 {

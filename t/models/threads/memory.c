@@ -1,19 +1,18 @@
 /*
  * memory.c
- *	  What a thread finds in shared memory: PostgreSQL's atomics as weak as C allows
- *	  them to be, seen by ThreadSanitizer.
+ *	  What a thread finds in shared memory: PostgreSQL's atomics as weak as C allows.
  *
- * Loads.  A processor can execute a load before earlier accesses, if no barrier stands
- * between.  So a thread looks, by chance, at words that it has loaded before, and a
- * later load returns what was there then, unless there was a barrier or the thread has
- * stored a later value.  A compare-and-exchange is no barrier: on arm64 a later load
- * can overtake its store.
+ * Loads.  A processor can execute a load before earlier accesses unless a barrier stands
+ * between them.  So a thread sometimes reads words that it has loaded before.  A later
+ * load returns that value, unless the thread has passed a barrier or stored a later
+ * value.  A compare-and-exchange is no barrier: on arm64 a later load can overtake its
+ * store.
  *
- * Barriers.  ThreadSanitizer does not know them.  So a read barrier makes the loads
- * before it acquire, and a write barrier makes the next store release.  (C says all
- * stores that follow.  With that, one barrier would hide that others are missing.)
+ * Barriers.  ThreadSanitizer does not know them.  So a read barrier makes earlier loads
+ * acquire, and a write barrier makes the next store release.  (C says all later stores.
+ * With that, one barrier would hide that others are missing.)
  *
- * Not seen: stores that overtake each other or a later load; see t/models/litmus/.
+ * Not seen: stores that overtake each other or a later load; see t/litmus/.
  */
 #include "threads.h"
 
@@ -38,20 +37,20 @@ extern void __tsan_acquire(void *address);
 extern void __tsan_release(void *address);
 
 static uint64
-load_now(const volatile void *word, int bytes)
+load_now(const RecentWord *one)
 {
-	return bytes == 4 ? __atomic_load_n(WORD4(word), __ATOMIC_RELAXED) :
-		__atomic_load_n(WORD8(word), __ATOMIC_RELAXED);
+	return one->bytes == 4 ? __atomic_load_n(WORD4(one->word), __ATOMIC_RELAXED) :
+		__atomic_load_n(WORD8(one->word), __ATOMIC_RELAXED);
 }
 
-/* Some of the words, each with a chance of one in so many. */
+/* Loads some of the words, each with a chance of one in so many. */
 static void
 load_early(uint32 one_of)
 {
 	for (RecentWord *one = recent; one < recent + WORDS; one++)
 		if (one->word != NULL && !one->early && machine_random(one_of) == 0)
 		{
-			one->value = load_now(one->word, one->bytes);
+			one->value = load_now(one);
 			one->early = true;
 		}
 }
@@ -63,7 +62,6 @@ machine_forget_early_loads(void)
 		recent[i].early = false;
 }
 
-/* The entry of the word, with its early value; a new one if it has none. */
 static RecentWord *
 find_recent(const volatile void *word, int bytes)
 {
@@ -77,7 +75,7 @@ find_recent(const volatile void *word, int bytes)
 	return one;
 }
 
-/* Later loads do not overtake the load of a compare-and-exchange, but its store. */
+/* Later loads overtake the store of a compare-and-exchange, but not its load. */
 static void
 step_before_change(const volatile void *word, int bytes)
 {
@@ -102,7 +100,7 @@ machine_load(const volatile void *word, int bytes)
 		return one->value;
 	one->early = false;
 	one->unacquired = true;
-	return load_now(word, bytes);
+	return load_now(one);
 }
 
 void
@@ -115,9 +113,7 @@ machine_store(volatile void *word, int bytes, uint64 value)
 	if (store_releases)
 		__tsan_release((void *) word);
 	store_releases = false;
-	if (bytes == 4)
-		__atomic_store_n(WORD4(word), (uint32) value, __ATOMIC_RELAXED);
-	else
+	bytes == 4 ? __atomic_store_n(WORD4(word), (uint32) value, __ATOMIC_RELAXED) :
 		__atomic_store_n(WORD8(word), value, __ATOMIC_RELAXED);
 }
 

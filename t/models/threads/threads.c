@@ -1,19 +1,16 @@
 /*
  * threads.c
- *	  seqid's own files in threads, under ThreadSanitizer: scripts/hard.sh threads.
+ *	  seqid's own files in threads, under ThreadSanitizer; see t/models/threads.pl.
  *
  *	  threads SEED LIBRARY...
  *
- * Each thread is a session with a copy of the files where sessions meet without a lock.
+ * Each thread is a session with a copy of the files in which sessions meet without a lock.
  * Writers generate keys in transactions.  Readers ask for the settled horizon and read.
- * In many short server lifetimes, on a machine whose memory is weak (memory.c):
+ * In many short server lifetimes, with the weak memory of memory.c:
  *
  *	  No row becomes visible below a horizon that a reader has read up to.
- *	  An order stands between each access and the initialization of what it finds, or
+ *	  Each access comes after the initialization of the memory that it reads, or
  *	  ThreadSanitizer reports a data race.
- *
- * scripts/hard/threads.sh plants the faults that are looked for, which neither the
- * models nor the tests find.  A litmus test finds them in a transcription.
  */
 #include "postgres.h"
 
@@ -23,7 +20,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#undef printf
 #undef fprintf
 
 #define LIFETIMES	200
@@ -46,7 +42,7 @@ server_check(bool so, const char *what)
 	_exit(1);
 }
 
-/* Locks of pthreads, so that ThreadSanitizer knows what they order. */
+/* ThreadSanitizer knows what these locks order. */
 void
 server_lock(ServerLock lock)
 {
@@ -78,7 +74,7 @@ server_segment(Size size, void (*init) (void *))
 	return segment;
 }
 
-/* The last lifetime's memory is not freed: ThreadSanitizer remembers its addresses. */
+/* Memory is not freed, because ThreadSanitizer remembers its addresses. */
 static void
 run_lifetime(uint64 seed, char **names)
 {
@@ -109,7 +105,6 @@ main(int argc, char **argv)
 	for (int i = 0; i < SERVER_LOCKS; i++)
 		pthread_mutex_init(&locks[i], NULL);
 	for (uint64 i = 0; i < LIFETIMES; i++)
-		run_lifetime(strtoull(argv[1], NULL, 10) * 1000 + i, &argv[2]);
-	printf("%d server lifetimes\n", LIFETIMES);
+		run_lifetime(strtoull(argv[1], NULL, 10) * LIFETIMES + i, &argv[2]);
 	return 0;
 }

@@ -2,12 +2,10 @@
  * turns.c
  *	  Which thread runs, and what the clock shows.
  *
- * One thread runs, until a step where it is the turn of another one by chance, or where
- * this one pauses for hundreds of steps.  All chance comes from a seed, and so does the
- * clock, so a fault is found again on any machine.
- *
- * This file is compiled without ThreadSanitizer, which would otherwise take each
- * turn for an order of memory accesses, and find nothing.
+ * One thread runs.  At a step it can give the turn to another one, or pause for hundreds
+ * of steps.  A seed determines each turn and the clock, so a fault is found again on any
+ * machine.  This file is compiled without ThreadSanitizer, which would take each turn for
+ * an order of memory accesses, and find nothing.
  */
 #include "threads.h"
 
@@ -16,15 +14,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NS_PER_S			INT64CONST(1000000000)
-#define TURN_STEPS			8	/* one in so many steps hands over */
-#define PAUSE_STEPS			32	/* one in so many pauses */
-#define PAUSE_MAX			800	/* steps */
-#define CLOCK_GRAIN_NS		100000	/* the clock advances by this, at most */
-#define CLOCK_JITTER_NS		20000000	/* and is behind by this, at most */
+#define NS_PER_S		INT64CONST(1000000000)
+#define TURN_STEPS		8		/* one in so many steps gives the turn away */
+#define PAUSE_STEPS		32		/* one in so many pauses */
+#define PAUSE_MAX		800		/* steps */
+#define CLOCK_GRAIN_NS	100000	/* the clock advances by this, at most */
+#define CLOCK_JITTER_NS	20000000	/* and is behind by this, at most */
 
 static void (**bodies) (int thread);
-static uint32 turn[MACHINE_THREADS];	/* futexes: 1 if it is this one's */
+static uint32 turn[MACHINE_THREADS];	/* a futex; 1 if it is this thread's turn */
 static int	running;
 static uint64 paused_until[MACHINE_THREADS];	/* a step */
 static uint64 steps;
@@ -44,23 +42,9 @@ machine_random(uint32 below)
 	return (uint32) ((z ^ (z >> 31)) >> 32) % below;
 }
 
+/* Gives the turn to a thread that does not pause. */
 static void
-give_turn(int thread)
-{
-	__atomic_store_n(&turn[thread], 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &turn[thread], FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
-static void
-wait_for_turn(void)
-{
-	while (__atomic_exchange_n(&turn[self], 0, __ATOMIC_SEQ_CST) == 0)
-		syscall(SYS_futex, &turn[self], FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
-}
-
-/* By chance, one that does not pause. */
-static int
-choose(void)
+give_turn(void)
 {
 	int			next;
 
@@ -69,7 +53,15 @@ choose(void)
 		next = (int) machine_random(MACHINE_THREADS);
 		steps++;
 	} while (paused_until[next] > steps);
-	return next;
+	__atomic_store_n(&turn[next], 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &turn[next], FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static void
+wait_for_turn(void)
+{
+	while (__atomic_exchange_n(&turn[self], 0, __ATOMIC_SEQ_CST) == 0)
+		syscall(SYS_futex, &turn[self], FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 }
 
 void
@@ -80,7 +72,7 @@ machine_step(void)
 		paused_until[self] = steps + machine_random(PAUSE_MAX);
 	else if (machine_random(TURN_STEPS) != 0)
 		return;
-	give_turn(choose());
+	give_turn();
 	wait_for_turn();
 }
 
@@ -93,7 +85,7 @@ run_thread(void *number)
 
 	paused_until[self] = UINT64_MAX;
 	if (--running > 0)
-		give_turn(choose());
+		give_turn();
 	return NULL;
 }
 
@@ -106,15 +98,13 @@ machine_run(void (**of) (int thread), uint64 seed)
 	chance = seed;
 	steps = 0;
 	running = MACHINE_THREADS;
-	for (int i = 0; i < MACHINE_THREADS; i++)
-	{
-		turn[i] = 0;
-		paused_until[i] = machine_random(PAUSE_MAX);
-	}
 	for (intptr_t i = 0; i < MACHINE_THREADS; i++)
+	{
+		paused_until[i] = machine_random(PAUSE_MAX);
 		if (pthread_create(&threads[i], NULL, run_thread, (void *) i) != 0)
 			abort();
-	give_turn(0);
+	}
+	give_turn();
 	for (int i = 0; i < MACHINE_THREADS; i++)
 		pthread_join(threads[i], NULL);
 }

@@ -1,7 +1,7 @@
 /*
  * atomics.h
- *	  PostgreSQL's atomics by memory.c, in place of its own header, as far as seqid
- *	  uses them.  The server's are partly assembler, which ThreadSanitizer does not see.
+ *	  A stand-in for PostgreSQL's header, with the atomics that seqid uses, by memory.c.
+ *	  ThreadSanitizer does not see the server's assembler.
  */
 #ifndef ATOMICS_H
 #define ATOMICS_H
@@ -22,7 +22,7 @@ typedef struct pg_atomic_uint64
 #define pg_read_barrier()		machine_read_barrier()
 #define pg_write_barrier()		machine_write_barrier()
 
-/* Initialization is a plain store: others must not know of the word yet. */
+/* Initialization is a plain store: no other process can know of the word yet. */
 #define pg_atomic_init_u32(word, new_value)	((void) ((word)->value = (new_value)))
 #define pg_atomic_init_u64(word, new_value)	((void) ((word)->value = (new_value)))
 
@@ -35,4 +35,4 @@ typedef struct pg_atomic_uint64
 #define pg_atomic_compare_exchange_u64(word, expected, new_value) \
 	machine_exchange(&(word)->value, (expected), (new_value))
 
-#endif							/* ATOMICS_H */
+#endif

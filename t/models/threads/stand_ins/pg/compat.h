@@ -1,8 +1,8 @@
 /*
  * compat.h
- *	  seqid's own, except for the lxid of another process: a plain word of the server,
- *	  which seqid reads without a lock, as the server does.  C calls that a data race.
- *	  Here it is a word like an atomic.
+ *	  A stand-in for seqid's own header, with another compat_lxid().  The lxid of another
+ *	  process is a plain word, which seqid and the server read without a lock.  C calls
+ *	  that a data race.  Here it is like an atomic.
  */
 #ifndef THREADS_COMPAT_H
 #define THREADS_COMPAT_H
@@ -21,4 +21,4 @@ lxid_of(PGPROC *proc)
 #undef compat_lxid
 #define compat_lxid(proc)	((uint32) machine_load(lxid_of(proc), 4))
 
-#endif							/* THREADS_COMPAT_H */
+#endif

@@ -1,0 +1,26 @@
+# cppcheck finds nothing, whatever version of PostgreSQL src/ is compiled for.
+#
+# It reads no header of the server, which would take an hour.
+
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use SeqidTest;
+use IPC::Run ();
+
+my @wrong = (
+	# It takes .callback in an initializer for a variable.
+	'legacyUninitvar:src/pg/durable_wal.c', 'legacyUninitvar:src/pg/segment.c',
+	# A pointer to the function that is called has the same name.
+	'shadowFunction:src/keys/snowflake_backfill.c');
+
+for my $version (15 .. 19)
+{
+	my $findings = '';
+
+	ok(IPC::Run::run([ qw(cppcheck -q -j 2 --enable=warning,style,performance,portability --library=gnu --library=posix
+				-Isrc --error-exitcode=1), "-DPG_VERSION_NUM=${version}0000", map({ "--suppress=$_" } @wrong), 'src' ],
+			'>&', \$findings), "PostgreSQL $version")
+	  or diag $findings;
+}
+
+done_testing();

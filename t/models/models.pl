@@ -1,0 +1,84 @@
+# spin checks the models of t/models/ in all their states.
+#
+# A correct model must have no error.  In a variant that is wrong on purpose, spin must
+# find the expected one, or the check would prove nothing.
+
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use SeqidTest;
+use IPC::Run ();
+
+my %defaults = (
+	seqid => 'CRASHES=1 CANCELS=0 CLOCK_MAX=3',
+	servers => 'SHARDS=1 PROMOTIONS=2 CRASHES=1 CLOCK_MAX=2 IDS=8',
+	horizon => 'CLOCK_MAX=2 CRASHES=0 READERS=1 BACKENDS=2 WORKERS=0 PREPARES=0');
+
+# Model, a word of the assertion that must fail, or "cycle" or none, and definitions.
+# The largest needs 3.5 GB.  With everything at once, spin would need much more.
+my $checks = <<'CHECKS';
+seqid    none      CRASHES=2
+seqid    none      CRASHES=2 CLOCK_MAX=1 CANCELS=1
+seqid    issued    MARK_AFTER_ID
+seqid    issued    NO_FLOOR
+seqid    issued    LIFETIME_FIRST
+seqid    issued    TRUST_PAGE
+seqid    issued    LEVEL_OF_SESSION
+servers  none      SYNCHRONOUS PROMOTIONS=3 CRASHES=2 CLOCK_MAX=3 IDS=10
+servers  none      SHARDS=4 PROMOTIONS=3 IDS=7
+servers  issued    SHARDS=1
+servers  issued    SHARDS=2
+servers  issued    SHARDS=4 GO_BACK
+servers  received  SYNCHRONOUS MARK_DOES_NOT_WAIT
+horizon  none      WORKERS=1 PREPARES=1
+horizon  none      PREPARES=1 CRASHES=1
+horizon  none      BACKENDS=1 WORKERS=1 PREPARES=1 CRASHES=1
+horizon  none      BACKENDS=1 WORKERS=1 PREPARES=1 CRASHES=1 SETTLED STRICT
+horizon  none      BACKENDS=1 READERS=2 CRASHES=1
+horizon  none      AGAIN WORKERS=1
+horizon  none      PROGRESS WORKERS=1
+horizon  none      PROGRESS PREPARES=1
+horizon  promised  CLAIM_BEFORE_SLOT
+horizon  promised  NO_BARRIER
+horizon  promised  READER_NO_BARRIER
+horizon  promised  CLEAR_BEFORE_VISIBLE
+horizon  promised  HAND_OVER_AT_END WORKERS=1
+horizon  promised  LAPSE_BEFORE_LOCK PREPARES=1
+horizon  promised  RELEASE_BEFORE_VISIBLE PREPARES=1
+horizon  promised  LOCKS_BEFORE_SLOTS PREPARES=1
+horizon  promised  TRUST_LEFTOVER AGAIN
+horizon  promised  PUBLISH_BEFORE_DURABLE CRASHES=1 MAY_GO_BACK
+horizon  before    SLOT_WITHOUT_FLOOR CRASHES=1
+horizon  before    STRICT PREPARES=1 CRASHES=1
+horizon  unseen    READ_WITH_OLD_SNAPSHOT
+horizon  cycle     PUBLISHED_IN_SLOT PROGRESS
+CHECKS
+
+for (split /\n/, $checks)
+{
+	my ($model, $expected, @defines) = split;
+	my %value = map { /(\w+)=?(.*)/ } split(/ /, $defaults{$model}), @defines;
+	# A search for cycles, in which each process is fair
+	my ($compile, @run) = exists $value{PROGRESS} ? ('-DNFAIR=3', '-a', '-f') : '-DSAFETY';
+	my $directory = PostgreSQL::Test::Utils::tempdir;
+	my $log = '';
+
+	chdir $directory or die $!;
+	for my $command (
+		[ 'spin', '-a', (map { "-D$_=$value{$_}" } sort keys %value), "$FindBin::RealBin/$model.pml" ],
+		[ 'gcc', '-O2', '-w', $compile, '-DCOLLAPSE', '-DVECTORSZ=2048', '-o', 'pan', 'pan.c' ],
+		[ './pan', '-m1000000', '-w26', @run ])
+	{
+		IPC::Run::run($command, '>&', \$log) or $command->[0] eq './pan' or die $log;
+	}
+	my ($errors) = $log =~ /errors: (\d+)$/m;
+	my ($states) = $log =~ /^ *(\S+) states, stored/m;
+	my $found = $log =~ /depth too small|out of memory/ ? 'no memory'
+	  : $log =~ /^pan:1: acceptance cycle/m ? 'cycle'
+	  : $log =~ /^pan:1: assertion violated .*\b\Q$expected\E\b/m ? $expected
+	  : !defined $errors || $errors || $log =~ /Search not completed/ ? $log
+	  : 'none';
+
+	is($found, $expected, "$model, @defines: $states states");
+}
+
+done_testing();
