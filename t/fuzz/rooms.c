@@ -15,6 +15,7 @@
 #include "bits/scatter_permutation.h"
 #include "bits/shard_list.h"
 #include "bits/snowflake_layout.h"
+#include "bits/typeid.h"
 
 /* The server's own are not linked. */
 #undef fprintf
@@ -35,27 +36,35 @@ number_at(const uint8 *data, size_t size, size_t place)
 	return number;
 }
 
+static uint128
+large_number_at(const uint8 *data, size_t size)
+{
+	return (uint128) number_at(data, size, 0) << 64 | number_at(data, size, 1);
+}
+
 static void
 try_base62(const uint8 *data, size_t size)
 {
 	char		digits[BASE62_MAX_DIGITS];
-	uint64		id = number_at(data, size, 0);
-	uint64		back;
-	int			count = base62_write(id, digits);
+	uint128		number = large_number_at(data, size);
+	uint128		max = number > PG_UINT64_MAX ? ~(uint128) 0 : PG_UINT64_MAX;
+	uint128		back;
+	int			count = base62_write(number, digits);
 	char	   *text = malloc(size);
 
 	check(count >= 1 && count <= BASE62_MAX_DIGITS);
-	check(base62_read(digits + BASE62_MAX_DIGITS - count, count, &back) == TEXT_DECODED);
-	check(back == id);
+	check(base62_read(digits + BASE62_MAX_DIGITS - count, count, max, &back) == TEXT_DECODED);
+	check(back == number);
 
 	memcpy(text, data, size);
-	if (base62_read(text, size, &id) == TEXT_DECODED)
+	if (base62_read(text, size, max, &number) == TEXT_DECODED)
 	{
 		size_t		zeros = 0;
 
+		check(number <= max);
 		while (zeros + 1 < size && text[zeros] == '0')
 			zeros++;
-		count = base62_write(id, digits);
+		count = base62_write(number, digits);
 		check((size_t) count == size - zeros);
 		check(memcmp(text + zeros, digits + BASE62_MAX_DIGITS - count, count) == 0);
 	}
@@ -63,26 +72,52 @@ try_base62(const uint8 *data, size_t size)
 }
 
 static void
-check_crockford32(UuidHalves id)
+check_crockford32(uint128 number, int count, uint128 max)
 {
-	char		digits[CROCKFORD32_DIGITS];
-	UuidHalves	back;
+	char		digits[CROCKFORD32_DIGITS_128];
+	uint128		back;
 
-	crockford32_write(id, digits);
-	check(crockford32_read(digits, CROCKFORD32_DIGITS, &back) == TEXT_DECODED);
-	check(back.high == id.high && back.low == id.low);
+	crockford32_write(number, crockford32_upper, digits, count);
+	check(crockford32_read(digits, count, count, max, &back) == TEXT_DECODED);
+	check(back == number);
 }
 
 static void
 try_crockford32(const uint8 *data, size_t size)
 {
-	UuidHalves	id = {number_at(data, size, 0), number_at(data, size, 1)};
+	uint128		number = large_number_at(data, size);
+	uint128		max = ~(uint128) 0;
 	char	   *text = malloc(size);
 
-	check_crockford32(id);
+	check_crockford32(number, CROCKFORD32_DIGITS_128, max);
+	check_crockford32((uint64) number, CROCKFORD32_DIGITS_64, PG_UINT64_MAX);
 	memcpy(text, data, size);
-	if (crockford32_read(text, size, &id) == TEXT_DECODED)
-		check_crockford32(id);
+	if (crockford32_read(text, size, CROCKFORD32_DIGITS_128, max, &number) == TEXT_DECODED)
+		check_crockford32(number, CROCKFORD32_DIGITS_128, max);
+	if (crockford32_read(text, size, CROCKFORD32_DIGITS_64, PG_UINT64_MAX, &number) == TEXT_DECODED)
+	{
+		check(number <= PG_UINT64_MAX);
+		check_crockford32(number, CROCKFORD32_DIGITS_64, PG_UINT64_MAX);
+	}
+	free(text);
+}
+
+/* A TypeID that is read, written again, is the same text. */
+static void
+try_typeid(const uint8 *data, size_t size)
+{
+	char	   *text = malloc(size);
+	char		again[TYPEID_MAX];
+	size_t		prefix_length;
+	uint128		uuid;
+
+	memcpy(text, data, size);
+	if (typeid_read(text, size, &prefix_length, &uuid))
+	{
+		check(typeid_prefix_is_valid(text, prefix_length));
+		check((size_t) typeid_write(text, (int) prefix_length, uuid, again) == size);
+		check(memcmp(text, again, size) == 0);
+	}
 	free(text);
 }
 
@@ -184,7 +219,7 @@ int
 LLVMFuzzerTestOneInput(const uint8 *data, size_t size)
 {
 	static void (*const subjects[]) (const uint8 *data, size_t size) = {
-		try_base62, try_crockford32, try_shard_list, try_snowflake, try_comb, try_scatter, try_jump_hash
+		try_base62, try_crockford32, try_typeid, try_shard_list, try_snowflake, try_comb, try_scatter, try_jump_hash
 	};
 
 	if (size > 0)

@@ -70,7 +70,7 @@ my $faulty = SeqidBuild->new('-O1 -g',
 $node = start_under_memcheck($faulty, 'faulty');
 $node->psql('postgres', $_) for 'CREATE EXTENSION seqid',
   'SELECT jump_hash(1, 100)',
-  q{SELECT crockford32_encode('00000000-0000-0000-0000-000000000000') = repeat('0', 26)},
+  q{SELECT crockford32_encode_uuid('00000000-0000-0000-0000-000000000000') = repeat('0', 26)},
   q{SELECT intern_create('words')},
   q{SELECT intern_ids('words', ARRAY(SELECT n::text FROM generate_series(1, 2000) n))};
 $node->stop('immediate');
