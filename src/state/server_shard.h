@@ -5,7 +5,8 @@
  * seqid.shards is a list.  Each timeline uses the next shard of it.  PostgreSQL starts a
  * new timeline whenever a server is promoted or recovered to a point in time.  So a new
  * primary uses another shard than the old one, which can still be running, cut off, or
- * lost with WAL that no other server has.  No id of the one is an id of the other.
+ * lost with WAL that no other server has.  Nodes of a cluster need lists of their own,
+ * because two promotions that do not know of each other begin the same timeline.
  */
 #ifndef SEQID_SERVER_SHARD_H
 #define SEQID_SERVER_SHARD_H
