@@ -434,40 +434,35 @@ COMMENT ON FUNCTION intern_create(text, int) IS
 CREATE FUNCTION intern_id(dictionary regclass, term text)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'intern_id'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100
-SET enable_seqscan = off;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION intern_id(regclass, text) IS
 'id of a term in a dictionary, assigned if the term is new';
 
 CREATE FUNCTION intern_ids(dictionary regclass, terms text[])
 RETURNS bigint[]
 AS 'MODULE_PATHNAME', 'intern_ids'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100
-SET enable_seqscan = off;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION intern_ids(regclass, text[]) IS
 'ids of terms in a dictionary, in the same places, assigned where terms are new';
 
 CREATE FUNCTION intern_find(dictionary regclass, term text)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'intern_find'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
-SET enable_seqscan = off;
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION intern_find(regclass, text) IS
 'id of a term in a dictionary, or NULL if it has none';
 
 CREATE FUNCTION intern_term(dictionary regclass, id bigint)
 RETURNS text
 AS 'MODULE_PATHNAME', 'intern_term'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
-SET enable_seqscan = off;
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION intern_term(regclass, bigint) IS
 'term of an id in a dictionary, or NULL if it is no term''s';
 
 CREATE FUNCTION intern_terms(dictionary regclass, ids bigint[])
 RETURNS text[]
 AS 'MODULE_PATHNAME', 'intern_terms'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
-SET enable_seqscan = off;
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION intern_terms(regclass, bigint[]) IS
 'terms of ids in a dictionary, in the same places, NULL for an id that is no term''s';
 

@@ -12,18 +12,22 @@
 
 typedef struct DictionaryShape
 {
-	Oid			sequence;		/* that the default of id draws from */
-	bool		owns_sequence;	/* is it the id's own, as that of a serial is? */
+	Oid			sequence;		/* the default of id generates from it */
+	bool		owns_sequence;	/* does the column id own the sequence? */
 	int			prefix_bits;
-	bool		has_triggers;	/* on INSERT: may change what is inserted */
+	bool		plain_insert;	/* can INSERT do no more than add id and term? */
+	bool		hashed;			/* is term_index a hash index? */
 	AttrNumber	id_column;
-	NameData	id_index;		/* an index that keeps ids unique */
+	AttrNumber	term_column;
+	Oid			id_index;		/* makes ids unique */
+	NameData	id_index_name;
+	Oid			term_index;		/* makes terms unique */
 } DictionaryShape;
 
 /*
- * Whether the relation, which is open, is a dictionary; if so, fills *shape.
- * Reads the catalogs, and runs nothing that users have defined.
+ * Fills in the shape of an open relation, from memory if the relation has not
+ * changed.  Raises 42809 if it is not a dictionary.  Runs nothing that users defined.
  */
-extern bool seqid_describe_dictionary(Relation rel, DictionaryShape *shape);
+extern void seqid_dictionary_shape(Relation rel, DictionaryShape *shape);
 
 #endif							/* SEQID_DICTIONARY_SHAPE_H */

@@ -1,18 +1,20 @@
 /*
  * intern_ddl.c
- *	  Making and dropping dictionaries.
+ *	  Creating and dropping dictionaries.
  *
  * Both do what the user could do by hand, as the current user: CREATE TABLE,
  * ALTER TABLE and DROP TABLE.
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "executor/spi.h"
 #include "fmgr.h"
-#include "intern/dictionary.h"
+#include "intern/dictionary_shape.h"
+#include "intern/dictionary_sql.h"
 #include "keys/scatter.h"
 #include "miscadmin.h"
 #include "server/compat.h"
@@ -22,6 +24,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/varlena.h"
 
@@ -36,8 +39,8 @@ run_utility(const char *sql)
 }
 
 /*
- * The schema that the extension is in.  Nothing holds the function that is running:
- * an argument of the call can have dropped the extension.
+ * The schema of the extension.  The function that is running is not locked: an
+ * argument of the call can have dropped the extension.
  */
 static char *
 schema_of_function(Oid function)
@@ -48,14 +51,11 @@ schema_of_function(Oid function)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("function intern_create does not exist"),
-				 errdetail("It was dropped after this call of it had begun.")));
+				 errdetail("The function was dropped after the call had begun.")));
 	return name;
 }
 
-/*
- * Without a name of its schema the table would come to be in another, the first of
- * search_path.
- */
+/* Without the name of its schema, the table would be created in another one. */
 static char *
 existing_schema_name(Oid schema)
 {
@@ -68,19 +68,38 @@ existing_schema_name(Oid schema)
 	return name;
 }
 
+/* The name of a dictionary, read like the name of a table. */
+static RangeVar *
+parse_name(Datum argument)
+{
+	text	   *name = seqid_short_text(argument, NAME_MAX_BYTES, "name");
+	List	   *parts;
+
+	if (!SplitIdentifierString(text_to_cstring(name), '.', &parts) || parts == NIL)
+	{
+		char	   *quotable = seqid_quotable(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
+
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_NAME),
+				 errmsg("invalid name of a dictionary: \"%s\"", quotable),
+				 errhint("Enclose a name that is not a plain identifier in double quotes: intern_create('\"My Words\"').")));
+	}
+	return makeRangeVarFromNameList(textToQualifiedNameList(name));
+}
+
 /*
  * intern_create(name text, prefix_bits int) returns regclass
- *	  Makes a dictionary of that name, which is read as regclass reads one: in
- *	  the first schema of the search_path unless it says otherwise, in lower case
- *	  unless it is quoted.  22023 unless prefix_bits is between 0 and 32; 22P02 for
- *	  a name of more than 1,024 bytes; errors of CREATE TABLE.
+ *	  Creates a dictionary.  The name is read as regclass reads one: in the first schema
+ *	  of the search_path unless it says otherwise, in lower case unless it is quoted.
+ *	  Raises 22023 unless prefix_bits is between 0 and 32, 42602 for a name that is no
+ *	  identifier, 22P02 for a name of more than 1,024 bytes, and the errors of CREATE
+ *	  TABLE.
  */
 PG_FUNCTION_INFO_V1(intern_create);
 Datum
 intern_create(PG_FUNCTION_ARGS)
 {
-	text	   *argument = seqid_short_text(PG_GETARG_DATUM(0), NAME_MAX_BYTES, "name");
-	RangeVar   *name = makeRangeVarFromNameList(textToQualifiedNameList(argument));
+	RangeVar   *name = parse_name(PG_GETARG_DATUM(0));
 	int			prefix_bits = seqid_checked_prefix_bits(PG_GETARG_INT32(1));
 	char	   *extension_schema = schema_of_function(fcinfo->flinfo->fn_oid);
 	Oid			schema = RangeVarGetCreationNamespace(name);
@@ -89,18 +108,17 @@ intern_create(PG_FUNCTION_ARGS)
 	Oid			relid;
 
 	SPI_connect();
-	/* With the id in the index, a term is looked up without the table. */
 	run_utility(psprintf("CREATE TABLE %s (id bigserial PRIMARY KEY,"
 						 " term pg_catalog.text COLLATE pg_catalog.\"C\" NOT NULL,"
-						 " UNIQUE (term) INCLUDE (id))",
+						 " EXCLUDE USING hash (term WITH OPERATOR(pg_catalog.=)))",
 						 table));
 	relid = get_relname_relid(name->relname, schema);
 	sequences = OidIsValid(relid) ? getOwnedSequences(relid) : NIL;
 	if (list_length(sequences) != 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("dictionary %s was changed while it was being created", table),
-				 errhint("Look for event triggers.")));
+				 errmsg("dictionary %s was changed while it was created", table),
+				 errhint("Check the event triggers of the database.")));
 	run_utility(psprintf("ALTER TABLE %s ALTER COLUMN id SET DEFAULT"
 						 " %s.scatter_nextval(%s::pg_catalog.regclass, %d)",
 						 table, quote_identifier(extension_schema),
@@ -111,11 +129,49 @@ intern_create(PG_FUNCTION_ARGS)
 	PG_RETURN_OID(relid);
 }
 
+/* Raises 42809 unless the relation, which is locked, is a dictionary. */
+static void
+check_is_dictionary(Oid relid)
+{
+	Relation	rel = try_relation_open(relid, NoLock);
+	DictionaryShape shape;
+
+	if (rel == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("dictionary with OID %u does not exist", relid)));
+	seqid_dictionary_shape(rel, &shape);
+	relation_close(rel, NoLock);
+}
+
+/* The hint of DROP TABLE names CASCADE, which intern_drop() does not have. */
+static void
+drop_table(const char *table)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		run_utility(psprintf("DROP TABLE %s", table));
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		if (error->sqlerrcode == ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST)
+			error->hint = psprintf("Drop the dependent objects first, or run DROP TABLE %s CASCADE.", table);
+		ReThrowError(error);
+	}
+	PG_END_TRY();
+}
+
 /*
  * intern_drop(dictionary regclass) returns void
- *	  Drops a dictionary and its sequence.  42809 if that is no dictionary,
- *	  42501 if it is not the user's;
- *	  25006 on a standby; errors of DROP TABLE.
+ *	  Drops a dictionary and its sequence.  Raises 42809 if it is not a dictionary, 42501
+ *	  if the user does not own it, 25006 on a standby, and the errors of DROP TABLE.
  */
 PG_FUNCTION_INFO_V1(intern_drop);
 Datum
@@ -126,16 +182,16 @@ intern_drop(PG_FUNCTION_ARGS)
 
 	PreventCommandDuringRecovery("intern_drop()");
 
-	/* Who may not drop it must not lock it, either. */
+	/* A user who cannot drop it must not lock it, either. */
 	if (name != NULL && !compat_owns_relation(relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, name);
 
-	/* Were the lock raised later, two sessions could wait for each other. */
+	/* A weaker lock, raised later, would let two sessions wait for each other. */
 	LockRelationOid(relid, AccessExclusiveLock);
-	(void) seqid_dictionary_open_locked(relid);
+	check_is_dictionary(relid);
 
 	SPI_connect();
-	run_utility(psprintf("DROP TABLE %s", seqid_quoted_name(relid)));
+	drop_table(seqid_quoted_name(relid));
 	SPI_finish();
 
 	/* The lock does not hold the schema's name. */
@@ -143,7 +199,7 @@ intern_drop(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("could not serialize access to a dictionary"),
-				 errdetail("Its schema was renamed at this moment, and another table has its name now."),
+				 errdetail("The schema of the dictionary was renamed at this moment."),
 				 errhint("Try again.")));
 
 	PG_RETURN_VOID();
