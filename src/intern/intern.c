@@ -15,6 +15,7 @@
 #include "miscadmin.h"
 #include "server/compat.h"
 #include "utils/array.h"
+#include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -63,7 +64,10 @@ intern_find(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(id);
 }
 
-/* Replaces ids by copies of their terms.  Raises 54000 if an array cannot contain them. */
+/*
+ * Replaces ids by copies of their terms, which can be toasted.  Raises 54000 if an array
+ * cannot contain the terms, before memory for them is allocated.
+ */
 static void
 find_terms(Oid relid, Datum *values, bool *nulls, int count)
 {
@@ -77,19 +81,17 @@ find_terms(Oid relid, Datum *values, bool *nulls, int count)
 		Datum		term;
 		Size		bytes;
 
-		CHECK_FOR_INTERRUPTS();
 		nulls[i] = nulls[i] || !seqid_search_find(&search, values[i], &term);
 		if (nulls[i])
 			continue;
 		bytes = INTALIGN(toast_raw_datum_size(term));
-		/* Before so much memory is taken. */
 		if (bytes > room)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 					 errmsg("array size exceeds the maximum allowed (%d)",
 							(int) MaxAllocSize)));
 		room -= bytes;
-		values[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(term));
+		values[i] = datumCopy(term, false, -1);
 	}
 	seqid_search_end(&search);
 	seqid_dictionary_close(&dictionary);
@@ -109,7 +111,7 @@ intern_term(PG_FUNCTION_ARGS)
 	find_terms(PG_GETARG_OID(0), &value, &isnull, 1);
 	if (isnull)
 		PG_RETURN_NULL();
-	PG_RETURN_DATUM(value);
+	PG_RETURN_TEXT_P(PG_DETOAST_DATUM(value));
 }
 
 /* ------------------------------------------------------------------------
