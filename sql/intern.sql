@@ -64,10 +64,15 @@ SELECT count(DISTINCT id) AS ids, count(*) FILTER (WHERE id IN (SELECT id FROM i
 SELECT intern_terms('many', ids) = terms AS same, cardinality(terms) AS terms
   FROM (SELECT array_agg(id ORDER BY md5(term)) AS ids, array_agg(term ORDER BY md5(term)) AS terms FROM many) m;
 -- One by one: the planner takes a table that it last saw with one row for small,
--- and must not read all of it for each term.
+-- and must not read all of it for each term.  Nor if a setting forbade the index once.
 SELECT intern_create('growing');
 SELECT intern_id('growing', 'first');
 ANALYZE growing;
+SET enable_indexscan = off;
+SET enable_bitmapscan = off;
+SELECT intern_find('growing', 'first') AS first, intern_term('growing', 0);
+RESET enable_indexscan;
+RESET enable_bitmapscan;
 BEGIN;
 SELECT seq_scan AS before, idx_scan AS idx_before FROM pg_stat_xact_user_tables WHERE relname = 'growing' \gset
 SELECT count(intern_id('growing', term)) FROM batch WHERE n <= 1000;

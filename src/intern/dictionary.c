@@ -13,7 +13,6 @@
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "intern/dictionary.h"
-#include "intern/dictionary_sql.h"
 #include "miscadmin.h"
 #include "server/compat.h"
 #include "storage/lmgr.h"
@@ -50,24 +49,35 @@ no_such_dictionary(Oid relid)
 }
 
 Dictionary
+seqid_dictionary_open_locked(Oid relid)
+{
+	Dictionary	dictionary = {.rel = try_relation_open(relid, NoLock)};
+
+	if (dictionary.rel == NULL)
+		no_such_dictionary(relid);
+	seqid_dictionary_shape(dictionary.rel, &dictionary.shape);
+	dictionary.row_security = dictionary.rel->rd_rel->relrowsecurity &&
+		check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED;
+
+	return dictionary;
+}
+
+Dictionary
 seqid_dictionary_open(Oid relid, bool for_insert)
 {
 	char	   *name = get_rel_name(relid);
 	Dictionary	dictionary;
+	bool		may_insert;
 
 	if (name == NULL)
 		no_such_dictionary(relid);
 	if (!is_allowed(relid, ACL_SELECT))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, name);
 
-	dictionary.may_insert = for_insert && is_allowed(relid, ACL_INSERT);
-	LockRelationOid(relid, dictionary.may_insert ? RowExclusiveLock : AccessShareLock);
-	dictionary.rel = try_relation_open(relid, NoLock);
-	if (dictionary.rel == NULL)
-		no_such_dictionary(relid);
-	seqid_dictionary_shape(dictionary.rel, &dictionary.shape);
-	dictionary.row_security = dictionary.rel->rd_rel->relrowsecurity &&
-		check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED;
+	may_insert = for_insert && is_allowed(relid, ACL_INSERT);
+	LockRelationOid(relid, may_insert ? RowExclusiveLock : AccessShareLock);
+	dictionary = seqid_dictionary_open_locked(relid);
+	dictionary.may_insert = may_insert;
 
 	return dictionary;
 }

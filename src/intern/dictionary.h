@@ -1,19 +1,43 @@
 /*
  * dictionary.h
- *	  Opening dictionaries and searching them.
+ *	  Dictionaries: what they are, and how they are searched and filled.
  */
 #ifndef SEQID_DICTIONARY_H
 #define SEQID_DICTIONARY_H
 
 #include "postgres.h"
 
+#include "access/attnum.h"
 #include "access/genam.h"
 #include "access/skey.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
-#include "intern/dictionary_shape.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
+
+/* --- dictionary_shape.c: what makes a table a dictionary --- */
+
+typedef struct DictionaryShape
+{
+	Oid			sequence;		/* the default of id generates from it */
+	bool		owns_sequence;	/* does the column id own the sequence? */
+	int			prefix_bits;
+	bool		plain_insert;	/* can INSERT do no more than add id and term? */
+	bool		hashed;			/* is term_index a hash index? */
+	AttrNumber	id_column;
+	AttrNumber	term_column;
+	Oid			id_index;		/* makes ids unique */
+	NameData	id_index_name;
+	Oid			term_index;		/* makes terms unique */
+} DictionaryShape;
+
+/*
+ * Fills in the shape of an open relation, from memory if the relation has not
+ * changed.  Raises 42809 if it is not a dictionary.  Runs nothing that users defined.
+ */
+extern void seqid_dictionary_shape(Relation rel, DictionaryShape *shape);
+
+/* --- dictionary.c: opening and searching --- */
 
 /* A dictionary that is open.  The shape is a copy. */
 typedef struct Dictionary
@@ -33,6 +57,9 @@ typedef struct Dictionary
  * that is raised later can deadlock with REINDEX.
  */
 extern Dictionary seqid_dictionary_open(Oid relid, bool for_insert);
+
+/* The same for a caller that holds a lock and has checked the user's right to it. */
+extern Dictionary seqid_dictionary_open_locked(Oid relid);
 extern void seqid_dictionary_close(Dictionary *dictionary);
 
 /* Searches for many terms, or for many ids, one after the other. */
@@ -62,5 +89,56 @@ extern bool seqid_search_find(Search *search, Datum value, Datum *result);
 
 /* Releases what the last search has pinned. */
 extern void seqid_search_let_go(Search *search);
+
+/* --- dictionary_sql.c: the same by SQL statements --- */
+
+/* Statements are planned and run in between.  The memory context stays the caller's. */
+extern void seqid_sql_begin(void);
+extern void seqid_sql_end(void);
+
+/* Plans a statement so that it uses an index. */
+extern SPIPlanPtr seqid_sql_plan(const char *sql, int argument_count, Oid *types);
+
+/*
+ * Runs a statement.  Returns whether it returned a row, and the first column of the
+ * row, which is valid until the next statement.  Raises 40001 if the name of the
+ * dictionary has become the name of another table.
+ */
+extern bool seqid_sql_run(const Dictionary *dictionary, SPIPlanPtr plan, Datum *arguments,
+						  bool read_only, Datum *result);
+
+/*
+ * INSERT INTO a dictionary (id, term) VALUES ($1, $2), which does nothing if the term
+ * is there.
+ */
+extern SPIPlanPtr seqid_sql_plan_insert(const Dictionary *dictionary);
+
+/* Raises 40001: the name of a dictionary has become the name of another table. */
+extern void seqid_dictionary_was_renamed(void) pg_attribute_noreturn();
+
+/* Schema and name of a relation, quoted.  Raises 42P01 if it does not exist. */
+extern char *seqid_quoted_name(Oid relid);
+
+/* --- assignment.c: assigning ids to terms --- */
+
+typedef struct Term
+{
+	Datum		term;			/* a text that is not toasted */
+	int64		id;
+	uint32		order;			/* see seqid_sort_terms() */
+	int			position;		/* in the caller's array */
+} Term;
+
+/* Sorts terms in the order in which all calls insert them. */
+extern void seqid_sort_terms(const Dictionary *dictionary, Term *terms, int count);
+
+/*
+ * Fills in the ids of terms, which are sorted and can repeat, and inserts those that
+ * are new.  A failed call uses up no id if it raises 42501 because the user does not
+ * have INSERT, or 25006 in a read-only transaction.  It raises 40001 if a term exists
+ * that the snapshot of the transaction does not show, 55000 for a term that can be
+ * neither found nor inserted, and the errors of INSERT.
+ */
+extern void seqid_assign_ids(Dictionary *dictionary, Term *terms, int count);
 
 #endif							/* SEQID_DICTIONARY_H */

@@ -21,7 +21,7 @@
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "commands/trigger.h"
-#include "intern/dictionary_shape.h"
+#include "intern/dictionary.h"
 #include "keys/scatter.h"
 #include "optimizer/optimizer.h"
 #include "rewrite/rewriteHandler.h"

@@ -10,7 +10,7 @@
 
 #include "catalog/dependency.h"
 #include "catalog/pg_type.h"
-#include "intern/dictionary_sql.h"
+#include "intern/dictionary.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -83,17 +83,22 @@ seqid_sql_plan(const char *sql, int argument_count, Oid *types)
 }
 
 /* A schema can be renamed while its tables are in use. */
-static void
-check_table(SPIPlanPtr plan, Oid relid)
+void
+seqid_dictionary_was_renamed(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("could not serialize access to a dictionary"),
+			 errdetail("The schema of the dictionary was renamed at this moment."),
+			 errhint("Try again.")));
+}
+
+static bool
+uses_table(SPIPlanPtr plan, Oid relid)
 {
 	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan));
 
-	if (!list_member_oid(source->relationOids, relid))
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("could not serialize access to a dictionary"),
-				 errdetail("The schema of the dictionary was renamed at this moment."),
-				 errhint("Try again.")));
+	return list_member_oid(source->relationOids, relid);
 }
 
 bool
@@ -109,7 +114,8 @@ seqid_sql_run(const Dictionary *dictionary, SPIPlanPtr plan, Datum *arguments,
 	if (code < 0)
 		elog(ERROR, "could not run a statement on a dictionary: %s",
 			 SPI_result_code_string(code));
-	check_table(plan, RelationGetRelid(dictionary->rel));
+	if (!uses_table(plan, RelationGetRelid(dictionary->rel)))
+		seqid_dictionary_was_renamed();
 	if (code == SPI_OK_SELECT && SPI_processed > 0)
 		*result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 	MemoryContextSwitchTo(caller);

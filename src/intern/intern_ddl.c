@@ -7,14 +7,12 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "executor/spi.h"
 #include "fmgr.h"
-#include "intern/dictionary_shape.h"
-#include "intern/dictionary_sql.h"
+#include "intern/dictionary.h"
 #include "keys/scatter.h"
 #include "miscadmin.h"
 #include "server/compat.h"
@@ -24,7 +22,6 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/varlena.h"
 
@@ -129,21 +126,6 @@ intern_create(PG_FUNCTION_ARGS)
 	PG_RETURN_OID(relid);
 }
 
-/* Raises 42809 unless the relation, which is locked, is a dictionary. */
-static void
-check_is_dictionary(Oid relid)
-{
-	Relation	rel = try_relation_open(relid, NoLock);
-	DictionaryShape shape;
-
-	if (rel == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("dictionary with OID %u does not exist", relid)));
-	seqid_dictionary_shape(rel, &shape);
-	relation_close(rel, NoLock);
-}
-
 /* The hint of DROP TABLE names CASCADE, which intern_drop() does not have. */
 static void
 drop_table(const char *table)
@@ -179,6 +161,7 @@ intern_drop(PG_FUNCTION_ARGS)
 {
 	Oid			relid = PG_GETARG_OID(0);
 	char	   *name = get_rel_name(relid);
+	Dictionary	dictionary;
 
 	PreventCommandDuringRecovery("intern_drop()");
 
@@ -188,7 +171,8 @@ intern_drop(PG_FUNCTION_ARGS)
 
 	/* A weaker lock, raised later, would let two sessions wait for each other. */
 	LockRelationOid(relid, AccessExclusiveLock);
-	check_is_dictionary(relid);
+	dictionary = seqid_dictionary_open_locked(relid);
+	seqid_dictionary_close(&dictionary);
 
 	SPI_connect();
 	drop_table(seqid_quoted_name(relid));
@@ -196,11 +180,7 @@ intern_drop(PG_FUNCTION_ARGS)
 
 	/* The lock does not hold the schema's name. */
 	if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("could not serialize access to a dictionary"),
-				 errdetail("The schema of the dictionary was renamed at this moment."),
-				 errhint("Try again.")));
+		seqid_dictionary_was_renamed();
 
 	PG_RETURN_VOID();
 }
