@@ -30,8 +30,8 @@ plant_defects()
 	plant bits/crockford32.h '/^crockford32_write/,/^}/s/i >= 0/i > 0/'
 	# the loop of jump_hash() begins where the stack happens to have a number;
 	plant bits/jump_hash.h '/^jump_hash_bucket/,/^}/s/int64\([[:space:]]*\)next = 0/volatile int64 next/'
-	# intern_ids() has no room for the last of the new terms;
-	plant intern/intern.c '/^intern_sorted/,/^}/s/\(new_terms = alloc_many(count\)/\1 - 1/'
+	# intern_ids() has no room for the last of the terms;
+	plant intern/intern.c '/^intern_ids/,/^}/s/\(terms = alloc_many(parts.count\)/\1 - 1/'
 	# tenant_key_pack() shifts what it has not checked.
 	plant keys/tenant_key.c '/^tenant_key_pack/,/^}/s/checked_part(\(PG_GETARG_INT64(0)\),.*)/\1/'
 	give_to_user
