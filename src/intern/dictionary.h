@@ -114,7 +114,7 @@ extern bool seqid_sql_run(const Dictionary *dictionary, SPIPlanPtr plan, Datum *
 extern SPIPlanPtr seqid_sql_plan_insert(const Dictionary *dictionary);
 
 /* Raises 40001: the name of a dictionary has become the name of another table. */
-extern void seqid_dictionary_was_renamed(void) pg_attribute_noreturn();
+extern void seqid_dictionary_was_renamed(void);
 
 /* Schema and name of a relation, quoted.  Raises 42P01 if it does not exist. */
 extern char *seqid_quoted_name(Oid relid);
