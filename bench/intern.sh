@@ -102,8 +102,8 @@ sql -v first_terms="$first_terms" <<-'SQL' >/dev/null
 	DECLARE
 		terms text[];
 	BEGIN
-		FOR n IN 0 .. (SELECT max(n) FROM staging) / batch LOOP
-			SELECT array_agg(term) INTO terms FROM staging WHERE staging.n / batch = n;
+		FOR i IN 0 .. (SELECT max(n) FROM staging) / batch LOOP
+			SELECT array_agg(term) INTO terms FROM staging WHERE n >= i * batch AND n < (i + 1) * batch;
 			PERFORM intern_ids(dictionary, terms);
 			COMMIT;
 		END LOOP;
@@ -193,7 +193,7 @@ measure_load()
 	for subject in seqid "by hand"; do
 		progress "round $round of $rounds: loading $load_terms terms: $subject"
 		if [ "$subject" = seqid ]; then
-			statement="COPY staging (term) FROM '$work/terms'; CREATE INDEX ON staging ((n / 10000)); CALL intern_staged('loaded', 10000)"
+			statement="COPY staging (term) FROM '$work/terms'; CREATE INDEX ON staging (n); ANALYZE staging; CALL intern_staged('loaded', 10000)"
 		else
 			statement="COPY loaded_by_hand (term) FROM '$work/terms'; ALTER TABLE loaded_by_hand ADD PRIMARY KEY (id), ADD UNIQUE (term)"
 		fi

@@ -53,11 +53,6 @@ typedef struct Assignment
 	SPIPlanPtr	plan;			/* or by a statement */
 } Assignment;
 
-/* ------------------------------------------------------------------------
- * The order of terms
- * ------------------------------------------------------------------------
- */
-
 /*
  * The low bits of a hash are the number of its bucket, so terms of one bucket come
  * together.  In a B-tree, the order of bytes does the same.
@@ -106,11 +101,6 @@ seqid_sort_terms(const Dictionary *dictionary, Term *terms, int count)
 	}
 	qsort(terms, count, sizeof(Term), compare_terms);
 }
-
-/* ------------------------------------------------------------------------
- * Inserting
- * ------------------------------------------------------------------------
- */
 
 /*
  * The lock on the table keeps triggers out.  The lock on the sequence keeps its owner.
@@ -211,11 +201,6 @@ insert_row(Assignment *assignment, int64 id, Datum term)
 
 	return !conflict;
 }
-
-/* ------------------------------------------------------------------------
- * One term after the other
- * ------------------------------------------------------------------------
- */
 
 /* Waits for the transaction that has inserted the row that was found. */
 static void

@@ -3,13 +3,16 @@
  *	  Opening dictionaries and searching them.
  *
  * A search reads the index and the table directly.  It has no plan that settings or
- * statistics could spoil.  Only where row security policies apply, it is a statement.
+ * statistics could spoil.  Only where row security policies apply, or the index is too
+ * young for the snapshot, it is a statement.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/stratnum.h"
 #include "access/tableam.h"
+#include "access/transam.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "intern/dictionary.h"
@@ -88,6 +91,15 @@ seqid_dictionary_close(Dictionary *dictionary)
 	relation_close(dictionary->rel, NoLock);
 }
 
+/* Whether rows that an old snapshot shows can be missing in the index; see pg_index. */
+static bool
+is_too_young(Relation index)
+{
+	return index->rd_index->indcheckxmin &&
+		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data),
+							   TransactionXmin);
+}
+
 static void
 begin_statement(Search *search, bool by_term)
 {
@@ -113,12 +125,13 @@ seqid_search_begin(Search *search, const Dictionary *dictionary, bool by_term, S
 			.result_column = by_term ? shape->id_column : shape->term_column,
 			.read_only = IsMVCCSnapshot(snapshot)
 	};
-	if (dictionary->row_security)
+	search->index = index_open(by_term ? shape->term_index : shape->id_index, AccessShareLock);
+	if (dictionary->row_security || (search->read_only && is_too_young(search->index)))
 	{
+		index_close(search->index, AccessShareLock);
 		begin_statement(search, by_term);
 		return;
 	}
-	search->index = index_open(by_term ? shape->term_index : shape->id_index, AccessShareLock);
 	search->slot = table_slot_create(dictionary->rel, NULL);
 	search->scan = compat_index_beginscan(dictionary->rel, search->index, snapshot, 1);
 	ScanKeyEntryInitialize(&search->key, 0, 1,

@@ -32,11 +32,6 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-/* ------------------------------------------------------------------------
- * Reading the catalogs
- * ------------------------------------------------------------------------
- */
-
 /* A column of pg_index that is never NULL. */
 static oidvector *
 index_vector(HeapTuple tuple, AttrNumber column)
@@ -237,11 +232,6 @@ describe(Relation rel, DictionaryShape *shape)
 	shape->plain_insert = is_plain_insert(rel);
 	return true;
 }
-
-/* ------------------------------------------------------------------------
- * Remembering shapes
- * ------------------------------------------------------------------------
- */
 
 typedef struct RememberedShape
 {

@@ -18,11 +18,6 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* ------------------------------------------------------------------------
- * One term, one id
- * ------------------------------------------------------------------------
- */
-
 /*
  * intern_id(dictionary regclass, term text) returns bigint
  *	  The term's id, which is assigned now if the term is new.  Raises 42P01, 42809 and
@@ -112,11 +107,6 @@ intern_term(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	PG_RETURN_TEXT_P(PG_DETOAST_DATUM(value));
 }
-
-/* ------------------------------------------------------------------------
- * Many at once
- * ------------------------------------------------------------------------
- */
 
 /* An array from the caller, taken apart.  The result has the same dimensions. */
 typedef struct ArrayParts
