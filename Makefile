@@ -38,9 +38,10 @@ OBJS = \
 	src/keys/tenant_key.o \
 	src/keys/textcodec.o \
 	src/keys/time_range.o \
+	src/intern/assignment.o \
 	src/intern/dictionary.o \
-	src/intern/dictionary_cache.o \
 	src/intern/dictionary_shape.o \
+	src/intern/dictionary_sql.o \
 	src/intern/intern.o \
 	src/intern/intern_ddl.o \
 	src/horizon.o \

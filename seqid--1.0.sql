@@ -500,14 +500,8 @@ COMMENT ON FUNCTION scatter_ordinal(bigint, int) IS
 'position of a scattered id among all ids of the sequence, counted from 0';
 
 --
--- Interning: strings become dense 64-bit ids.  A dictionary is an ordinary table; see
--- src/intern/dictionary.c.
---
--- The functions have the cost of functions in a procedural language, because they execute
--- SQL statements.
---
--- The planner expects a dictionary that has just been filled to be small, and would scan it
--- sequentially for each term.  Therefore the functions disable sequential scans.
+-- Interning: strings to dense 64-bit ids.  A dictionary is an ordinary table, see
+-- src/intern/dictionary_shape.c.
 --
 
 CREATE FUNCTION intern_create(name text, prefix_bits int DEFAULT 0)
@@ -515,47 +509,42 @@ RETURNS regclass
 AS 'MODULE_PATHNAME', 'intern_create'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION intern_create(text, int) IS
-'create a dictionary: a table (id bigint, term text) whose ids are 0, 1, 2, ..., or are spread over 2^prefix_bits (0 to 32 bits) small sequences';
+'create a dictionary: a table (id bigint, term text) whose ids count from 0, or are scattered over 2^prefix_bits small sequences';
 
 CREATE FUNCTION intern_id(dictionary regclass, term text)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'intern_id'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100
-SET enable_seqscan = off;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION intern_id(regclass, text) IS
-'id of a term in a dictionary; a new term is added and gets the next id';
+'id of a term, which is inserted if it is new';
 
 CREATE FUNCTION intern_ids(dictionary regclass, terms text[])
 RETURNS bigint[]
 AS 'MODULE_PATHNAME', 'intern_ids'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100
-SET enable_seqscan = off;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION intern_ids(regclass, text[]) IS
-'ids of terms in a dictionary, in the same order, NULL for NULL; new terms are added';
+'ids of terms, in the same places; new terms are inserted';
 
 CREATE FUNCTION intern_find(dictionary regclass, term text)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'intern_find'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
-SET enable_seqscan = off;
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION intern_find(regclass, text) IS
-'id of a term in a dictionary, or NULL if the term is not there';
+'id of a term, or NULL if the term is not in the dictionary';
 
 CREATE FUNCTION intern_term(dictionary regclass, id bigint)
 RETURNS text
 AS 'MODULE_PATHNAME', 'intern_term'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
-SET enable_seqscan = off;
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION intern_term(regclass, bigint) IS
-'term of an id in a dictionary, or NULL if the id is not there';
+'term of an id, or NULL if the id is not in the dictionary';
 
 CREATE FUNCTION intern_terms(dictionary regclass, ids bigint[])
 RETURNS text[]
 AS 'MODULE_PATHNAME', 'intern_terms'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
-SET enable_seqscan = off;
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION intern_terms(regclass, bigint[]) IS
-'terms of ids in a dictionary, in the same order, NULL for an id that is not there';
+'terms of ids, in the same places; NULL for an id that is not in the dictionary';
 
 CREATE FUNCTION intern_drop(dictionary regclass)
 RETURNS void

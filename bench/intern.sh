@@ -1,19 +1,23 @@
 #!/usr/bin/env bash
-# intern.sh: measures interning against the statement that one writes by hand.
+# intern.sh: measures interning against the best statements that a user writes.
 #
-# Terms are AT-URIs of 70 bytes, in batches of 1, 100, 1000 and 10,000 from 1, 2
-# and 4 clients, each batch a transaction that is flushed.  Both tables begin with
-# a million terms (200,000 with --quick).  By hand means a table with a bigserial, INSERT
-# ... ON CONFLICT DO NOTHING and a join for the ids; from PostgreSQL 19 on, ON CONFLICT
-# DO SELECT, which returns the ids.  The INSERT alone, which returns no ids, is shown as
-# well.
+# Terms are AT-URIs of 70 bytes.  Each batch is a transaction that is flushed.  By hand
+# means a table with a bigserial and a unique B-tree:
+#   new    a sorted INSERT ... ON CONFLICT DO NOTHING RETURNING, and a search for the terms
+#          that it did not return; from PostgreSQL 19 on, ON CONFLICT DO SELECT
+#   known  a join
+#   load   COPY, then CREATE INDEX; for seqid, COPY to a staging table, then intern_ids()
+#          in batches of 10,000
+# Figures are net of reading the batch.  CPU time is that of all server processes.
 set -euo pipefail
 
-usage='usage: bench/intern.sh [--quick] [--rounds N] [--terms N] [--out DIRECTORY]
+usage='usage: bench/intern.sh [--quick] [--rounds N] [--terms N] [--first N] [--load N] [--out DIRECTORY]
 
   --quick   a minute: one round, fewer terms
   --rounds  rounds of each measurement, in turn (3); medians are shown
   --terms   how many a measurement interns (100000)
+  --first   how many both tables have at the beginning (2000000)
+  --load    how many are loaded into empty tables (1000000)
   --out     where intern.tsv goes (bench/out)'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -22,14 +26,17 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 
 rounds=3
 terms=100000
-first_terms=1000000
+first_terms=2000000
+load_terms=1000000
 out=$top/bench/out
 command="bench/intern.sh${*:+ $*}"
 while [ $# -gt 0 ]; do
 	case $1 in
-		--quick) rounds=1 terms=20000 first_terms=200000 ;;
+		--quick) rounds=1 terms=20000 first_terms=200000 load_terms=100000 ;;
 		--rounds) rounds=${2:?}; shift ;;
 		--terms) terms=${2:?}; shift ;;
+		--first) first_terms=${2:?}; shift ;;
+		--load) load_terms=${2:?}; shift ;;
 		--out) out=$(realpath -m "${2:?}"); shift ;;
 		*) wrong_usage ;;
 	esac
@@ -38,7 +45,7 @@ done
 
 make_work_directory
 build_seqid
-start_server 1GB
+start_server 2GB
 create_results
 echo "$(machine); $command"
 
@@ -49,36 +56,63 @@ sql -v first_terms="$first_terms" <<-'SQL' >/dev/null
 		       left(md5((-n)::text), 13)
 	$$;
 	SELECT intern_create('dictionary');
+	INSERT INTO dictionary (term) SELECT uri(n) FROM generate_series(1, :first_terms) n;
 	CREATE TABLE by_hand (id bigserial PRIMARY KEY, term text COLLATE "C" NOT NULL UNIQUE);
-	CREATE TABLE insert_alone (LIKE by_hand INCLUDING ALL);
-	CREATE SEQUENCE insert_alone_seq;
-	ALTER TABLE insert_alone ALTER id SET DEFAULT nextval('insert_alone_seq');
+	INSERT INTO by_hand (term) SELECT term FROM dictionary;
+
 	SELECT current_setting('server_version_num')::int >= 190000 AS has_do_select \gset
 	\if :has_do_select
-	CREATE FUNCTION by_hand_ids(terms text[]) RETURNS bigint[] LANGUAGE sql AS $$
+	CREATE FUNCTION by_hand_new(terms text[]) RETURNS bigint[] LANGUAGE plpgsql
+	SET enable_nestloop = off AS $$
+	DECLARE
+		ids bigint[];
+	BEGIN
 		WITH h AS (
-			INSERT INTO by_hand (term) SELECT DISTINCT unnest(terms)
+			INSERT INTO by_hand (term) SELECT DISTINCT t COLLATE "C" FROM unnest(terms) t ORDER BY 1
 			ON CONFLICT (term) DO SELECT RETURNING id, term
 		)
-		SELECT array_agg(h.id ORDER BY t.n)
-		  FROM unnest(terms) WITH ORDINALITY AS t (term, n) JOIN h USING (term)
+		SELECT array_agg(h.id ORDER BY n) INTO ids
+		  FROM unnest(terms) WITH ORDINALITY AS t (term, n) JOIN h USING (term);
+		RETURN ids;
+	END
 	$$;
 	\else
-	CREATE FUNCTION by_hand_ids(terms text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
+	CREATE FUNCTION by_hand_new(terms text[]) RETURNS bigint[] LANGUAGE plpgsql
+	SET enable_nestloop = off AS $$
+	DECLARE
+		ids bigint[];
 	BEGIN
-		INSERT INTO by_hand (term) SELECT unnest(terms) ON CONFLICT DO NOTHING;
+		WITH h AS (
+			INSERT INTO by_hand (term) SELECT DISTINCT t COLLATE "C" FROM unnest(terms) t ORDER BY 1
+			ON CONFLICT (term) DO NOTHING RETURNING id, term
+		)
+		SELECT array_agg(coalesce(h.id, (SELECT id FROM by_hand WHERE by_hand.term = t.term)) ORDER BY n) INTO ids
+		  FROM unnest(terms) WITH ORDINALITY AS t (term, n) LEFT JOIN h USING (term);
+		RETURN ids;
+	END
+	$$;
+	\endif
+	CREATE FUNCTION by_hand_known(terms text[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
+	BEGIN
 		RETURN (SELECT array_agg(h.id ORDER BY t.n)
 		          FROM unnest(terms) WITH ORDINALITY AS t (term, n) JOIN by_hand h USING (term));
 	END
 	$$;
-	\endif
-	SELECT count(intern_ids('dictionary', terms))
-	  FROM (SELECT array_agg(uri(n)) AS terms FROM generate_series(1, :first_terms) n GROUP BY n % 100) v;
-	INSERT INTO by_hand (term) SELECT term FROM dictionary ORDER BY random();
-	INSERT INTO insert_alone (term) SELECT term FROM dictionary ORDER BY random();
+	CREATE PROCEDURE intern_staged(dictionary regclass, batch int) LANGUAGE plpgsql AS $$
+	DECLARE
+		terms text[];
+	BEGIN
+		FOR i IN 0 .. (SELECT max(n) FROM staging) / batch LOOP
+			SELECT array_agg(term) INTO terms FROM staging WHERE n >= i * batch AND n < (i + 1) * batch;
+			PERFORM intern_ids(dictionary, terms);
+			COMMIT;
+		END LOOP;
+	END
+	$$;
 	CREATE TABLE batch (n int, terms text[]);
 	ALTER TABLE batch ALTER terms SET STORAGE EXTERNAL;
 	VACUUM ANALYZE;
+	CHECKPOINT;
 SQL
 next_term=$((first_terms + 1))
 
@@ -91,7 +125,7 @@ make_batches()
 		TRUNCATE batch;
 		INSERT INTO batch
 		SELECT n / :size, array_agg(uri(CASE '$what' WHEN 'new' THEN :next + n
-		                                ELSE 1 + (n * 7919 + :next) % :first END))
+		                                ELSE 1 + (n::bigint * 7919 + :next) % :first END))
 		  FROM generate_series(0, :count - 1) n GROUP BY n / :size;
 		SET client_min_messages = warning;
 		DROP INDEX IF EXISTS batch_n;
@@ -101,25 +135,75 @@ make_batches()
 	next_term=$((next_term + count))
 }
 
-# Terms a second of one subject; each client has its own batches.
+# Seconds of CPU that server processes have used which have ended.
+ended_cpu()
+{
+	awk '{ sub(/.*\) /, ""); print ($14 + $15) / 100 }' "/proc/$(head -n 1 "$work/data/postmaster.pid")/stat"
+}
+
+# Seconds a term and of CPU a term that a call takes; each client has its own batches.
 measure()
 {
-	local subject=$1 size=$2 clients=$3 count=$4 call
+	local call=$1 size=$2 clients=$3 count=$4 before rate
 
-	case $subject in
-		seqid) call="cardinality(intern_ids('dictionary', terms))" ;;
-		'by hand') call="cardinality(by_hand_ids(terms))" ;;
-	esac
-	{
-		printf '%s\n' '\set i :i + 1' "\\set n :client_id * $((count / size / clients)) + :i - 1"
-		if [ "$subject" = "INSERT alone" ]; then
-			echo "INSERT INTO insert_alone (term) SELECT unnest(terms) FROM batch WHERE n = :n ON CONFLICT DO NOTHING;"
+	script intern "\\set i :i + 1
+\\set n :client_id * $((count / size / clients)) + :i - 1
+SELECT $call FROM batch WHERE n = :n;" >/dev/null
+	before=$(ended_cpu)
+	rate=$(run_pgbench "$work/intern.pgbench" -M prepared -D i=0 -c "$clients" -j 2 -t $((count / size / clients)))
+	sleep 0.2
+	awk -v rate="$rate" -v size="$size" -v before="$before" -v after="$(ended_cpu)" -v count="$count" \
+		'BEGIN { print 1 / (rate * size), (after - before) / count }'
+}
+
+measure_batches()
+{
+	local what=$1 size=$2 clients=$3 count=$4 nothing figures subject call
+
+	make_batches "$what" "$size" "$count"
+	nothing=$(measure "cardinality(terms)" "$size" "$clients" "$count")
+	for subject in seqid "by hand"; do
+		progress "round $round of $rounds: batches of $size, $clients clients, $what: $subject"
+		case $subject in
+			seqid) call="cardinality(intern_ids('dictionary', terms))" ;;
+			*) call="cardinality(by_hand_$what(terms))" ;;
+		esac
+		figures=$(measure "$call" "$size" "$clients" "$count")
+		# shellcheck disable=SC2086
+		set -- $figures $nothing
+		keep "$what" "$subject" "terms/$size/$clients" "$(awk "BEGIN { print 1 / ($1 - $3) }")"
+		keep "$what" "$subject" "cpu/$size/$clients" "$(awk "BEGIN { print 1e6 * ($2 - $4) }")"
+		set -- "$what" "$size" "$clients" "$count"
+	done
+}
+
+# A table of terms, loaded into an empty dictionary and into an empty table.
+measure_load()
+{
+	local subject statement started before
+
+	sql -v count="$load_terms" -v next="$next_term" <<-'SQL' >/dev/null
+		DROP TABLE IF EXISTS loaded, loaded_by_hand, staging;
+		CREATE TABLE staging (n bigserial, term text);
+		SELECT intern_create('loaded');
+		CREATE TABLE loaded_by_hand (id bigserial, term text COLLATE "C" NOT NULL);
+	SQL
+	sql -c "COPY (SELECT uri($next_term + n) FROM generate_series(1, $load_terms) n) TO '$work/terms'"
+	next_term=$((next_term + load_terms))
+	for subject in seqid "by hand"; do
+		progress "round $round of $rounds: loading $load_terms terms: $subject"
+		if [ "$subject" = seqid ]; then
+			statement="COPY staging (term) FROM '$work/terms'; CREATE INDEX ON staging (n); ANALYZE staging; CALL intern_staged('loaded', 10000)"
 		else
-			echo "SELECT $call FROM batch WHERE n = :n;"
+			statement="COPY loaded_by_hand (term) FROM '$work/terms'; ALTER TABLE loaded_by_hand ADD PRIMARY KEY (id), ADD UNIQUE (term)"
 		fi
-	} >"$work/intern.pgbench"
-	run_pgbench "$work/intern.pgbench" -M prepared -D i=0 -c "$clients" -j 2 \
-		-t $((count / size / clients)) | awk -v size="$size" '{ print $1 * size }'
+		before=$(ended_cpu)
+		started=$(date +%s.%N)
+		tr ';' '\n' <<<"$statement" | sed 's/$/;/' | sql >/dev/null
+		sleep 0.2
+		keep load "$subject" "terms/1/1" "$(awk -v count="$load_terms" "BEGIN { print count / ($(date +%s.%N) - $started) }")"
+		keep load "$subject" "cpu/1/1" "$(awk -v count="$load_terms" "BEGIN { print 1e6 * ($(ended_cpu) - $before) / count }")"
+	done
 }
 
 for round in $(seq "$rounds"); do
@@ -131,25 +215,24 @@ for round in $(seq "$rounds"); do
 			[ $((count / size)) -ge $((clients * 2)) ] || count=$((size * clients * 2))
 			count=$((count / (size * clients) * size * clients))
 			for what in new known; do
-				make_batches $what "$size" $count
-				for subject in seqid "by hand" "INSERT alone"; do
-					progress "round $round of $rounds: batches of $size, $clients clients, $what: $subject"
-					keep "$what" "$subject" "$size/$clients" "$(measure "$subject" "$size" "$clients" $count)"
-				done
+				measure_batches $what "$size" "$clients" $count
 			done
 		done
 	done
+	measure_load
 done
 progress_end
 
 sql <<-'SQL'
 	\echo
-	\echo 'terms a second; ratios to by hand, and to the INSERT alone, which returns no ids'
-	SELECT s.part AS terms, split_part(s.metric, '/', 1)::int AS batch, split_part(s.metric, '/', 2)::int AS clients,
-	       round(s.median) AS seqid, round(h.median) AS "by hand", round(i.median) AS "INSERT alone",
-	       round((s.median / h.median)::numeric, 2) AS ratio, round((s.median / i.median)::numeric, 2) AS "to INSERT"
-	  FROM median s JOIN median h USING (part, metric) JOIN median i USING (part, metric)
-	 WHERE s.subject = 'seqid' AND h.subject = 'by hand' AND i.subject = 'INSERT alone'
+	\echo 'terms a second, and microseconds of CPU a term'
+	SELECT s.part AS terms, split_part(s.metric, '/', 2)::int AS batch, split_part(s.metric, '/', 3)::int AS clients,
+	       round(s.median) AS seqid, round(h.median) AS "by hand", round((s.median / h.median)::numeric, 2) AS ratio,
+	       round(c.median::numeric, 1) AS "seqid's CPU", round(d.median::numeric, 1) AS "by hand's CPU"
+	  FROM median s JOIN median h USING (part, metric)
+	  JOIN median c ON c.part = s.part AND c.subject = s.subject AND c.metric = replace(s.metric, 'terms', 'cpu')
+	  JOIN median d ON d.part = h.part AND d.subject = h.subject AND d.metric = c.metric
+	 WHERE s.subject = 'seqid' AND h.subject = 'by hand' AND s.metric LIKE 'terms/%'
 	 ORDER BY s.part DESC, 2, 3;
 SQL
 mkdir -p "$out"

@@ -55,7 +55,7 @@ base62_digit(char c)
  * digits before it overflow.
  */
 static inline TextDecoding
-base62_read(const char *text, size_t length, uint128 max, uint128 * number)
+base62_read(const char *text, size_t length, uint128 max, uint128 *number)
 {
 	TextDecoding result = length == 0 ? TEXT_INVALID : TEXT_DECODED;
 

@@ -50,7 +50,7 @@ crockford32_digit(char c)
 
 /* Reads a number of at most max from count digits, with hyphens anywhere. */
 static inline TextDecoding
-crockford32_read(const char *text, size_t length, int count, uint128 max, uint128 * number)
+crockford32_read(const char *text, size_t length, int count, uint128 max, uint128 *number)
 {
 	int			digits = 0;
 	bool		overflow = false;

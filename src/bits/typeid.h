@@ -44,7 +44,7 @@ typeid_write(const char *prefix, int length, uint128 uuid, char typeid[TYPEID_MA
 
 /* Reads the UUID and the length of the prefix; false if the text is no TypeID. */
 static inline bool
-typeid_read(const char *text, size_t length, size_t *prefix_length, uint128 * uuid)
+typeid_read(const char *text, size_t length, size_t *prefix_length, uint128 *uuid)
 {
 	const char *suffix;
 

@@ -1,80 +1,144 @@
 /*
  * dictionary.h
- *	  The tables that intern terms, and the statements on them.
+ *	  Dictionaries: what they are, and how they are searched and filled.
  */
 #ifndef SEQID_DICTIONARY_H
 #define SEQID_DICTIONARY_H
 
-#include "access/nbtree.h"
+#include "postgres.h"
+
+#include "access/attnum.h"
+#include "access/genam.h"
+#include "access/skey.h"
+#include "executor/spi.h"
+#include "executor/tuptable.h"
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
+
+/* --- dictionary_shape.c: what makes a table a dictionary --- */
+
+typedef struct DictionaryShape
+{
+	Oid			sequence;		/* the default of id generates from it */
+	bool		owns_sequence;	/* does the column id own the sequence? */
+	int			prefix_bits;
+	bool		plain_insert;	/* can INSERT do no more than add id and term? */
+	bool		hashed;			/* is term_index a hash index? */
+	AttrNumber	id_column;
+	AttrNumber	term_column;
+	Oid			id_index;		/* makes ids unique */
+	NameData	id_index_name;
+	Oid			term_index;		/* makes terms unique */
+} DictionaryShape;
 
 /*
- * The most that a tuple of a B-tree can have.  BTMaxItemSize, which takes a page
- * in some versions and none in others; the value is the same in all.
+ * Fills in the shape of an open relation, from memory if the relation has not
+ * changed.  Raises 42809 if it is not a dictionary.  Runs nothing that users defined.
  */
-#define BTREE_MAX_ITEM_BYTES \
-	(MAXALIGN_DOWN((BLCKSZ - \
-					MAXALIGN(SizeOfPageHeaderData + 3 * sizeof(ItemIdData)) - \
-					MAXALIGN(sizeof(BTPageOpaqueData))) / 3) - \
-	 MAXALIGN(sizeof(ItemPointerData)))
+extern void seqid_dictionary_shape(Relation rel, DictionaryShape *shape);
+
+/* --- dictionary.c: opening and searching --- */
+
+/* A dictionary that is open.  The shape is a copy. */
+typedef struct Dictionary
+{
+	Relation	rel;
+	DictionaryShape shape;
+	bool		may_insert;		/* has the user INSERT, and we its lock? */
+	bool		row_security;	/* do policies apply to the user? */
+} Dictionary;
 
 /*
- * The longest term in bytes: what an index tuple has left beside its header,
- * the text's, and the id.  A longer one might fit where it compresses well; that would make
- * which terms are refused a matter of luck.
- */
-#define DICTIONARY_MAX_TERM_BYTES \
-	((int) (BTREE_MAX_ITEM_BYTES - sizeof(IndexTupleData) - VARHDRSZ - \
-			sizeof(int64)))
-
-/* How many terms or ids a statement takes at most: bounds its memory. */
-#define DICTIONARY_RUN	10000
-
-typedef struct Dictionary Dictionary;
-
-/*
- * Locks the table until the end of the transaction and returns what is known
- * of it.  42P01 if there is no such relation; 42501 if the user may not read ids and
- * terms, before anything is locked; 42809 if it is no dictionary.
+ * Locks a dictionary until the end of the transaction and opens it.  Raises 42P01
+ * if the relation does not exist, 42809 if it is not a dictionary, and 42501, before
+ * the lock, if the user does not have SELECT on it.
  *
- * The result is good while the caller runs, not across calls from SQL.
+ * for_insert takes the lock of INSERT at once if the user has the privilege.  A lock
+ * that is raised later can deadlock with REINDEX.
  */
-extern Dictionary *seqid_dictionary_open(Oid relid);
+extern Dictionary seqid_dictionary_open(Oid relid, bool for_insert);
 
-/* The same for a caller who has locked it, and answers for the right to do so. */
-extern Dictionary *seqid_dictionary_open_locked(Oid relid);
+/* The same for a caller that holds a lock and has checked the user's right to it. */
+extern Dictionary seqid_dictionary_open_locked(Oid relid);
+extern void seqid_dictionary_close(Dictionary *dictionary);
+
+/* Searches for many terms, or for many ids, one after the other. */
+typedef struct Search
+{
+	const Dictionary *dictionary;
+	AttrNumber	key_column;
+	AttrNumber	result_column;
+	Relation	index;
+	IndexScanDesc scan;
+	ScanKeyData key;
+	TupleTableSlot *slot;		/* the row that was found */
+	SPIPlanPtr	plan;			/* instead of the index, if policies apply */
+	bool		read_only;		/* does it use the snapshot of the query? */
+} Search;
+
+/* With a snapshot that is not an MVCC snapshot, rows of running transactions are found. */
+extern void seqid_search_begin(Search *search, const Dictionary *dictionary,
+							   bool by_term, Snapshot snapshot);
+extern void seqid_search_end(Search *search);
 
 /*
- * The name of a relation for a statement: with its schema, and quoted.  Raises
- * undefined_table if the relation or its schema does not exist.
+ * The id of a term, or the term of an id, which is valid until the next search.
+ * Returns false if there is none.
  */
+extern bool seqid_search_find(Search *search, Datum value, Datum *result);
+
+/* Releases what the last search has pinned. */
+extern void seqid_search_let_go(Search *search);
+
+/* --- dictionary_sql.c: the same by SQL statements --- */
+
+/* Statements are planned and run in between.  The memory context stays the caller's. */
+extern void seqid_sql_begin(void);
+extern void seqid_sql_end(void);
+
+/* Plans a statement so that it uses an index. */
+extern SPIPlanPtr seqid_sql_plan(const char *sql, int argument_count, Oid *types);
+
+/*
+ * Runs a statement.  Returns whether it returned a row, and the first column of the
+ * row, which is valid until the next statement.  Raises 40001 if the name of the
+ * dictionary has become the name of another table.
+ */
+extern bool seqid_sql_run(const Dictionary *dictionary, SPIPlanPtr plan, Datum *arguments,
+						  bool read_only, Datum *result);
+
+/*
+ * INSERT INTO a dictionary (id, term) VALUES ($1, $2), which does nothing if the term
+ * is there.
+ */
+extern SPIPlanPtr seqid_sql_plan_insert(const Dictionary *dictionary);
+
+/* Raises 40001: the name of a dictionary has become the name of another table. */
+extern void seqid_dictionary_was_renamed(void);
+
+/* Schema and name of a relation, quoted.  Raises 42P01 if it does not exist. */
 extern char *seqid_quoted_name(Oid relid);
 
-/*
- * Looks up count (1 to DICTIONARY_RUN) terms and fills ids[] and known[].  With
- * read_only, as the query that is running sees the table, otherwise with a
- * snapshot of its own.
- */
-extern void seqid_dictionary_find_ids(Dictionary *dictionary, const Datum *terms,
-									  int count, bool read_only,
-									  int64 *ids, bool *known);
+/* --- assignment.c: assigning ids to terms --- */
+
+typedef struct Term
+{
+	Datum		term;			/* a text that is not toasted */
+	int64		id;
+	uint32		order;			/* see seqid_sort_terms() */
+	int			position;		/* in the caller's array */
+} Term;
+
+/* Sorts terms in the order in which all calls insert them. */
+extern void seqid_sort_terms(const Dictionary *dictionary, Term *terms, int count);
 
 /*
- * The inverse.  The terms are made in the memory context of the caller.  *room is
- * how many bytes they may take in an array, and is lowered by what they do; 54000
- * before it is exceeded.
+ * Fills in the ids of terms, which are sorted and can repeat, and inserts those that
+ * are new.  A failed call uses up no id if it raises 42501 because the user does not
+ * have INSERT, or 25006 in a read-only transaction.  It raises 40001 if a term exists
+ * that the snapshot of the transaction does not show, 55000 for a term that can be
+ * neither found nor inserted, and the errors of INSERT.
  */
-extern void seqid_dictionary_find_terms(Dictionary *dictionary, const Datum *ids,
-										int count, Datum *terms, bool *known,
-										Size *room);
-
-/*
- * Draws an id for each of count (1 to DICTIONARY_RUN) terms and inserts them, in
- * the order given.  Returns false if some may not be there under these ids, because
- * another transaction has inserted them first, or because of a trigger; which is
- * for the caller to find out, and ids[] is then rubbish.  42501 before anything is
- * locked or drawn if the user may not insert.
- */
-extern bool seqid_dictionary_insert(Dictionary *dictionary, const Datum *terms,
-									int count, int64 *ids);
+extern void seqid_assign_ids(Dictionary *dictionary, Term *terms, int count);
 
 #endif							/* SEQID_DICTIONARY_H */

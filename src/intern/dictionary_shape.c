@@ -2,13 +2,17 @@
  * dictionary_shape.c
  *	  What makes a table a dictionary.
  *
- * A unique id whose default is scatter_nextval() of a certain sequence, and a
- * unique term that compares byte by byte.  Users can arrange tables, indexes,
- * defaults and functions as they like, and this is where it is found out what
- * they are; nothing that users have defined runs meanwhile.
+ * A dictionary has a unique column "id" whose default is scatter_nextval() of
+ * constants, and a unique column "term" that compares byte by byte.  An exclusion
+ * constraint on a hash index makes terms unique, or a unique B-tree.  Nothing else is
+ * recorded, so a dictionary can be dumped, copied and renamed like any table.
+ *
+ * The catalogs are read once per session and dictionary.  Invalidations of the
+ * relation or of its sequence remove the entry.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "bits/scatter_permutation.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_am.h"
@@ -17,11 +21,13 @@
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "commands/trigger.h"
-#include "intern/dictionary_shape.h"
+#include "intern/dictionary.h"
 #include "keys/scatter.h"
 #include "optimizer/optimizer.h"
 #include "rewrite/rewriteHandler.h"
 #include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -35,27 +41,27 @@ index_vector(HeapTuple tuple, AttrNumber column)
 	return (oidvector *) DatumGetPointer(SysCacheGetAttr(INDEXRELID, tuple, column, &isnull));
 }
 
-/*
- * Whether an index sees to it that each value of the column is there once, and
- * finds it.
- */
+/* Whether an index on the column, with these properties, finds all rows by equality. */
 static bool
-is_unique_index(HeapTuple tuple, AttrNumber column, Oid type, Oid collation)
+covers_column(HeapTuple tuple, const FormData_pg_attribute * column, Oid access_method)
 {
 	Form_pg_index index = (Form_pg_index) GETSTRUCT(tuple);
-	oidvector  *collations = index_vector(tuple, Anum_pg_index_indcollation);
-	oidvector  *opclasses = index_vector(tuple, Anum_pg_index_indclass);
 
-	return index->indisunique && index->indimmediate && index->indisvalid &&
-		index->indnkeyatts == 1 && index->indkey.values[0] == column &&
-		collations->values[0] == collation &&
-		opclasses->values[0] == GetDefaultOpClass(type, BTREE_AM_OID) &&
+	return index->indimmediate && index->indisvalid &&
+		index->indnkeyatts == 1 && index->indkey.values[0] == column->attnum &&
+		index_vector(tuple, Anum_pg_index_indcollation)->values[0] == column->attcollation &&
+		index_vector(tuple, Anum_pg_index_indclass)->values[0] ==
+		GetDefaultOpClass(column->atttypid, access_method) &&
 		heap_attisnull(tuple, Anum_pg_index_indpred, NULL);
 }
 
-/* One that is, or 0. */
+/*
+ * An index of that access method which keeps the values of the column unique, or
+ * InvalidOid.  A hash index cannot be unique, but it can have an exclusion
+ * constraint, whose only possible operator is equality.
+ */
 static Oid
-unique_index(Relation rel, AttrNumber column, Oid type, Oid collation)
+unique_index(Relation rel, const FormData_pg_attribute * column, Oid access_method)
 {
 	List	   *indexes = RelationGetIndexList(rel);
 	ListCell   *cell;
@@ -64,10 +70,13 @@ unique_index(Relation rel, AttrNumber column, Oid type, Oid collation)
 	foreach(cell, indexes)
 	{
 		HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(lfirst_oid(cell)));
+		Form_pg_index index;
 
 		if (!HeapTupleIsValid(tuple))
 			continue;
-		if (is_unique_index(tuple, column, type, collation))
+		index = (Form_pg_index) GETSTRUCT(tuple);
+		if ((access_method == HASH_AM_OID ? index->indisexclusion : index->indisunique) &&
+			covers_column(tuple, column, access_method))
 			found = lfirst_oid(cell);
 		ReleaseSysCache(tuple);
 	}
@@ -76,7 +85,22 @@ unique_index(Relation rel, AttrNumber column, Oid type, Oid collation)
 	return found;
 }
 
-/* Whether that is the scatter_nextval() of this library, under any name. */
+/* A column that has this name and type and is NOT NULL, or NULL. */
+static const FormData_pg_attribute *
+required_column(Relation rel, const char *name, Oid type, Oid collation)
+{
+	AttrNumber	number = get_attnum(RelationGetRelid(rel), name);
+	const		FormData_pg_attribute *column;
+
+	if (number <= 0)
+		return NULL;
+	column = TupleDescAttr(RelationGetDescr(rel), number - 1);
+	if (column->atttypid != type || column->attcollation != collation || !column->attnotnull)
+		return NULL;
+	return column;
+}
+
+/* Whether that is scatter_nextval() of this library, under any name. */
 static bool
 is_scatter_nextval(Oid function)
 {
@@ -101,10 +125,7 @@ is_const_argument(Node *node)
 		(IsA(node, NamedArgExpr) && IsA(((NamedArgExpr *) node)->arg, Const));
 }
 
-/*
- * Reads sequence and prefix bits off a default that is scatter_nextval() with
- * constant arguments.
- */
+/* Reads sequence and prefix bits from the default of the column "id". */
 static bool
 read_default(Relation rel, DictionaryShape *shape)
 {
@@ -125,8 +146,8 @@ read_default(Relation rel, DictionaryShape *shape)
 	}
 
 	/*
-	 * Puts arguments in their order, and fills in those left to their
-	 * defaults. With nothing but constants, this calls no function.
+	 * Brings the arguments into their order and adds those that have their
+	 * defaults.  All of them are constants, so this calls no function.
 	 */
 	call = (FuncExpr *) eval_const_expressions(NULL, node);
 	if (!IsA(call, FuncExpr) || list_length(call->args) != 2 ||
@@ -152,56 +173,156 @@ owns_sequence(Oid table, const DictionaryShape *shape)
 }
 
 static bool
-has_insert_triggers(Relation rel)
+has_insert_triggers(const TriggerDesc *triggers)
 {
-	TriggerDesc *triggers = rel->trigdesc;
-
 	return triggers != NULL &&
 		(triggers->trig_insert_before_row || triggers->trig_insert_after_row ||
 		 triggers->trig_insert_before_statement || triggers->trig_insert_after_statement);
 }
 
-/* If the column is of that kind, and unique, an index that sees to it; or 0. */
-static Oid
-column_index(Relation rel, AttrNumber column, Oid type, Oid collation)
+/*
+ * Whether INSERT has nothing to do beyond the two columns and the indexes: no other
+ * column, no constraint to check, no trigger, no rule.
+ */
+static bool
+is_plain_insert(Relation rel)
 {
-	Form_pg_attribute attribute;
+	TupleDesc	columns = RelationGetDescr(rel);
+	int			count = 0;
 
-	if (column == InvalidAttrNumber)
-		return InvalidOid;
-	attribute = TupleDescAttr(RelationGetDescr(rel), column - 1);
-	if (attribute->atttypid != type || attribute->attcollation != collation ||
-		!attribute->attnotnull)
-		return InvalidOid;
+	for (int i = 0; i < columns->natts; i++)
+		count += !TupleDescAttr(columns, i)->attisdropped;
 
-	return unique_index(rel, column, type, collation);
+	return count == 2 && !rel->rd_rel->relispartition && !rel->rd_rel->relhasrules &&
+		(columns->constr == NULL ||
+		 (columns->constr->num_check == 0 && !columns->constr->has_generated_stored)) &&
+		!has_insert_triggers(rel->trigdesc);
 }
 
-bool
-seqid_describe_dictionary(Relation rel, DictionaryShape *shape)
+static bool
+describe(Relation rel, DictionaryShape *shape)
 {
-	Oid			relid = RelationGetRelid(rel);
-	AttrNumber	term_column;
-	Oid			id_index;
+	const		FormData_pg_attribute *id;
+	const		FormData_pg_attribute *term;
 	char	   *id_index_name;
 
 	if (rel->rd_rel->relkind != RELKIND_RELATION)
 		return false;
+	id = required_column(rel, "id", INT8OID, InvalidOid);
+	term = required_column(rel, "term", TEXTOID, C_COLLATION_OID);
+	if (id == NULL || term == NULL)
+		return false;
 
-	shape->id_column = get_attnum(relid, "id");
-	term_column = get_attnum(relid, "term");
-	id_index = column_index(rel, shape->id_column, INT8OID, InvalidOid);
-
-	if (!OidIsValid(id_index) ||
-		!OidIsValid(column_index(rel, term_column, TEXTOID, C_COLLATION_OID)) ||
+	shape->id_column = id->attnum;
+	shape->term_column = term->attnum;
+	shape->id_index = unique_index(rel, id, BTREE_AM_OID);
+	shape->term_index = unique_index(rel, term, HASH_AM_OID);
+	shape->hashed = OidIsValid(shape->term_index);
+	if (!shape->hashed)
+		shape->term_index = unique_index(rel, term, BTREE_AM_OID);
+	if (!OidIsValid(shape->id_index) || !OidIsValid(shape->term_index) ||
 		!read_default(rel, shape))
 		return false;
 
-	id_index_name = get_rel_name(id_index);
+	id_index_name = get_rel_name(shape->id_index);
 	if (id_index_name == NULL)
 		return false;
-	namestrcpy(&shape->id_index, id_index_name);
-	shape->owns_sequence = owns_sequence(relid, shape);
-	shape->has_triggers = has_insert_triggers(rel);
+	namestrcpy(&shape->id_index_name, id_index_name);
+	shape->owns_sequence = owns_sequence(RelationGetRelid(rel), shape);
+	shape->plain_insert = is_plain_insert(rel);
 	return true;
+}
+
+typedef struct RememberedShape
+{
+	Oid			relid;			/* hash key, must be first */
+	uint32		sequence_hash;	/* an invalidation of the sequence has this
+								 * value */
+	DictionaryShape shape;
+} RememberedShape;
+
+static HTAB *remembered = NULL;
+static uint64 invalidations = 0;	/* of any relation */
+
+/* Removes the entries of a relation or of a sequence; all entries if both are 0. */
+static void
+forget(Oid relid, uint32 sequence_hash)
+{
+	HASH_SEQ_STATUS scan;
+	RememberedShape *entry;
+
+	invalidations++;
+	hash_seq_init(&scan, remembered);
+	while ((entry = hash_seq_search(&scan)) != NULL)
+	{
+		if ((relid == InvalidOid && sequence_hash == 0) ||
+			entry->relid == relid || entry->sequence_hash == sequence_hash)
+			hash_search(remembered, &entry->relid, HASH_REMOVE, NULL);
+	}
+}
+
+static void
+invalidate_relation(Datum arg pg_attribute_unused(), Oid relid)
+{
+	forget(relid, 0);
+}
+
+/*
+ * ALTER SEQUENCE ... OWNED BY changes pg_depend, which has no invalidations.  It also
+ * writes the sequence's row in pg_sequence, which has.
+ */
+static void
+invalidate_sequence(Datum arg pg_attribute_unused(), int cache pg_attribute_unused(),
+					uint32 hash)
+{
+	forget(InvalidOid, hash);
+}
+
+static void
+initialize(void)
+{
+	HASHCTL		control = {.keysize = sizeof(Oid),.entrysize = sizeof(RememberedShape)};
+
+	if (remembered != NULL)
+		return;
+	remembered = hash_create("seqid dictionaries", 64, &control, HASH_ELEM | HASH_BLOBS);
+	CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
+	CacheRegisterSyscacheCallback(SEQRELID, invalidate_sequence, (Datum) 0);
+}
+
+static void
+remember(Oid relid, const DictionaryShape *shape)
+{
+	uint32		sequence_hash = GetSysCacheHashValue1(SEQRELID, ObjectIdGetDatum(shape->sequence));
+	RememberedShape *entry = hash_search(remembered, &relid, HASH_ENTER, NULL);
+
+	entry->sequence_hash = sequence_hash;
+	entry->shape = *shape;
+}
+
+void
+seqid_dictionary_shape(Relation rel, DictionaryShape *shape)
+{
+	Oid			relid = RelationGetRelid(rel);
+	RememberedShape *entry;
+	uint64		invalidations_before;
+
+	initialize();
+	entry = hash_search(remembered, &relid, HASH_FIND, NULL);
+	if (entry != NULL)
+	{
+		*shape = entry->shape;
+		return;
+	}
+
+	invalidations_before = invalidations;
+	if (!describe(rel, shape))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a dictionary", RelationGetRelationName(rel)),
+				 errdetail("A dictionary is a table with a unique column \"id\" whose default is scatter_nextval(), and a unique column \"term\" of collation \"C\"."),
+				 errhint("Create a dictionary with intern_create().")));
+	/* What was invalidated while the catalogs were read must be read again. */
+	if (invalidations == invalidations_before)
+		remember(relid, shape);
 }

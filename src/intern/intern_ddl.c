@@ -1,6 +1,6 @@
 /*
  * intern_ddl.c
- *	  Making and dropping dictionaries.
+ *	  Creating and dropping dictionaries.
  *
  * Both do what the user could do by hand, as the current user: CREATE TABLE,
  * ALTER TABLE and DROP TABLE.
@@ -37,8 +37,8 @@ run_utility(const char *sql)
 }
 
 /*
- * The schema that the extension is in.  Nothing holds the function that is running:
- * an argument of the call can have dropped the extension.
+ * The schema of the extension.  The function that is running is not locked: an
+ * argument of the call can have dropped the extension.
  */
 static char *
 schema_of_function(Oid function)
@@ -49,14 +49,11 @@ schema_of_function(Oid function)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("function intern_create does not exist"),
-				 errdetail("It was dropped after this call of it had begun.")));
+				 errdetail("The function was dropped after the call had begun.")));
 	return name;
 }
 
-/*
- * Without a name of its schema the table would come to be in another, the first of
- * search_path.
- */
+/* Without the name of its schema, the table would be created in another one. */
 static char *
 existing_schema_name(Oid schema)
 {
@@ -69,11 +66,11 @@ existing_schema_name(Oid schema)
 	return name;
 }
 
-/* Checks that the argument is an identifier, or several with dots between them. */
-static void
-check_name_syntax(text *argument)
+/* The name of a dictionary, read like the name of a table. */
+static RangeVar *
+parse_name(Datum argument)
 {
-	char	   *name = text_to_cstring(argument);
+	char	   *name = text_to_cstring(seqid_short_text(argument, NAME_MAX_BYTES, "name"));
 	List	   *parts;
 
 	if (!SplitIdentifierString(pstrdup(name), '.', &parts) || parts == NIL)
@@ -81,22 +78,22 @@ check_name_syntax(text *argument)
 				(errcode(ERRCODE_INVALID_NAME),
 				 errmsg("invalid dictionary name: \"%s\"", seqid_quotable(name, strlen(name))),
 				 errhint("Enclose a name with spaces, hyphens or capital letters in double quotes, for example SELECT intern_create('\"My Urls\"').")));
+	return makeRangeVarFromNameList(textToQualifiedNameList(cstring_to_text(name)));
 }
 
 /*
  * intern_create(name text, prefix_bits int) returns regclass
- *	  Makes a dictionary of that name, which is read as regclass reads one: in
- *	  the first schema of the search_path unless it says otherwise, in lower case
- *	  unless it is quoted.  22023 unless prefix_bits is between 0 and 32; 22P02 for
- *	  a name of more than 1,024 bytes; 42602 for one that is not an identifier; 25006 on
- *	  a standby; errors of CREATE TABLE.
+ *	  Creates a dictionary.  The name is read as regclass reads one: in the first schema
+ *	  of the search_path unless it says otherwise, in lower case unless it is quoted.
+ *	  Raises 22023 unless prefix_bits is between 0 and 32, 42602 for a name that is no
+ *	  identifier, 22P02 for a name of more than 1,024 bytes, 25006 on a standby, and the
+ *	  errors of CREATE TABLE.
  */
 PG_FUNCTION_INFO_V1(intern_create);
 Datum
 intern_create(PG_FUNCTION_ARGS)
 {
-	text	   *argument = seqid_short_text(PG_GETARG_DATUM(0), NAME_MAX_BYTES, "name");
-	RangeVar   *name;
+	RangeVar   *name = parse_name(PG_GETARG_DATUM(0));
 	int			prefix_bits = seqid_checked_prefix_bits(PG_GETARG_INT32(1));
 	char	   *extension_schema = schema_of_function(fcinfo->flinfo->fn_oid);
 	Oid			schema;
@@ -105,24 +102,21 @@ intern_create(PG_FUNCTION_ARGS)
 	Oid			relid;
 
 	seqid_prevent_during_recovery("execute intern_create()");
-	check_name_syntax(argument);
-	name = makeRangeVarFromNameList(textToQualifiedNameList(argument));
 	schema = RangeVarGetCreationNamespace(name);
 	table = quote_qualified_identifier(existing_schema_name(schema), name->relname);
 
 	SPI_connect();
-	/* With the id in the index, a term is looked up without the table. */
 	run_utility(psprintf("CREATE TABLE %s (id bigserial PRIMARY KEY,"
 						 " term pg_catalog.text COLLATE pg_catalog.\"C\" NOT NULL,"
-						 " UNIQUE (term) INCLUDE (id))",
+						 " EXCLUDE USING hash (term WITH OPERATOR(pg_catalog.=)))",
 						 table));
 	relid = get_relname_relid(name->relname, schema);
 	sequences = OidIsValid(relid) ? getOwnedSequences(relid) : NIL;
 	if (list_length(sequences) != 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("dictionary %s was changed while it was being created", table),
-				 errhint("Look for event triggers.")));
+				 errmsg("dictionary %s was changed while it was created", table),
+				 errhint("Check the event triggers of the database.")));
 	run_utility(psprintf("ALTER TABLE %s ALTER COLUMN id SET DEFAULT"
 						 " %s.scatter_nextval(%s::pg_catalog.regclass, %d)",
 						 table, quote_identifier(extension_schema),
@@ -133,7 +127,7 @@ intern_create(PG_FUNCTION_ARGS)
 	PG_RETURN_OID(relid);
 }
 
-/* DROP TABLE hints at CASCADE, which intern_drop() does not have. */
+/* The hint of DROP TABLE names CASCADE, which intern_drop() does not have. */
 static void
 correct_hint(void *table)
 {
@@ -159,9 +153,9 @@ drop_table(char *table)
 
 /*
  * intern_drop(dictionary regclass) returns void
- *	  Drops a dictionary and its sequence.  42809 if that is no dictionary,
- *	  42501 if it is not the user's; 2BP01 if other objects depend on it;
- *	  25006 on a standby; errors of DROP TABLE.
+ *	  Drops a dictionary and its sequence.  Raises 42809 if it is not a dictionary, 42501
+ *	  if the user does not own it, 2BP01 if other objects depend on it, 25006 on a
+ *	  standby, and the errors of DROP TABLE.
  */
 PG_FUNCTION_INFO_V1(intern_drop);
 Datum
@@ -169,16 +163,21 @@ intern_drop(PG_FUNCTION_ARGS)
 {
 	Oid			relid = PG_GETARG_OID(0);
 	char	   *name = get_rel_name(relid);
+	Dictionary	dictionary;
 
 	seqid_prevent_during_recovery("execute intern_drop()");
 
-	/* Who may not drop it must not lock it, either. */
+	/* A user who cannot drop it must not lock it, either. */
 	if (name != NULL && !compat_owns_relation(relid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, name);
 
-	/* Were the lock raised later, two sessions could wait for each other. */
+	/*
+	 * A weaker lock, raised later, would let two sessions wait for each
+	 * other.
+	 */
 	LockRelationOid(relid, AccessExclusiveLock);
-	(void) seqid_dictionary_open_locked(relid);
+	dictionary = seqid_dictionary_open_locked(relid);
+	seqid_dictionary_close(&dictionary);
 
 	SPI_connect();
 	drop_table(seqid_quoted_name(relid));
@@ -186,11 +185,7 @@ intern_drop(PG_FUNCTION_ARGS)
 
 	/* The lock does not hold the schema's name. */
 	if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("could not serialize access to a dictionary"),
-				 errdetail("Its schema was renamed at this moment, and another table has its name now."),
-				 errhint("Try again.")));
+		seqid_dictionary_was_renamed();
 
 	PG_RETURN_VOID();
 }

@@ -25,10 +25,10 @@
 
 #define MAX_UUID	(~(uint128) 0)
 
-typedef TextDecoding (*Reader) (const char *text, size_t length, uint128 max, uint128 * number);
+typedef TextDecoding (*Reader) (const char *text, size_t length, uint128 max, uint128 *number);
 
 static TextDecoding
-read_crockford32(const char *text, size_t length, uint128 max, uint128 * number)
+read_crockford32(const char *text, size_t length, uint128 max, uint128 *number)
 {
 	return crockford32_read(text, length,
 							max == MAX_UUID ? CROCKFORD32_DIGITS_128 : CROCKFORD32_DIGITS_64,
@@ -208,7 +208,7 @@ typeid_encode(PG_FUNCTION_ARGS)
 
 /* The text of a TypeID, its UUID and the length of its prefix; 22P02 for any other text. */
 static text *
-checked_typeid(Datum argument, size_t *prefix_length, uint128 * uuid)
+checked_typeid(Datum argument, size_t *prefix_length, uint128 *uuid)
 {
 	text	   *input = seqid_short_text(argument, TYPEID_MAX, "TypeID");
 

@@ -36,7 +36,7 @@ typedef struct TimeSpan
 {
 	int64		first_us;
 	int64		last_us;
-}			TimeSpan;
+} TimeSpan;
 
 /*
  * Cuts a range to the times from least_us to greatest_us.  first_us is above last_us if

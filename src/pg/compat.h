@@ -89,6 +89,30 @@
 	pg_class_ownercheck(relid, user)
 #endif
 
+/* From 18 on, the scan of an index counts its searches; from 19 on, it has flags. */
+#if PG_VERSION_NUM >= 190000
+#define compat_index_beginscan(table, index, snapshot, keys) \
+	index_beginscan(table, index, snapshot, NULL, keys, 0, 0)
+#elif PG_VERSION_NUM >= 180000
+#define compat_index_beginscan(table, index, snapshot, keys) \
+	index_beginscan(table, index, snapshot, NULL, keys, 0)
+#else
+#define compat_index_beginscan(table, index, snapshot, keys) \
+	index_beginscan(table, index, snapshot, keys, 0)
+#endif
+
+/* The index entries of a speculative row. */
+#if PG_VERSION_NUM >= 190000
+#define compat_insert_index_tuples(result_rel, slot, estate, conflict, arbiters) \
+	ExecInsertIndexTuples(result_rel, estate, EIIT_NO_DUPE_ERROR, slot, arbiters, conflict)
+#elif PG_VERSION_NUM >= 160000
+#define compat_insert_index_tuples(result_rel, slot, estate, conflict, arbiters) \
+	ExecInsertIndexTuples(result_rel, slot, estate, false, true, conflict, arbiters, false)
+#else
+#define compat_insert_index_tuples(result_rel, slot, estate, conflict, arbiters) \
+	ExecInsertIndexTuples(result_rel, slot, estate, false, true, conflict, arbiters)
+#endif
+
 /*
  * The number of a relation's file within its database and tablespace, and the
  * subtransaction of the open transaction that gave it this file.

@@ -66,7 +66,7 @@ is(join("\n", grep { !/$known/s } split /\n\n+/, $build->findings), '', 'no find
 my $faulty = SeqidBuild->new('-O1 -g',
 	[ 'bits/crockford32.h', 'crockford32_write', qr/i >= 0/, 'i > 0' ],	# the first digit is not set
 	[ 'bits/jump_hash.h', 'jump_hash_bucket', qr/int64\s+next = 0/, 'volatile int64 next' ],
-	[ 'intern/intern.c', 'intern_sorted', qr/new_terms = alloc_many\(count\K/, ' - 1' ]);
+	[ 'intern/intern.c', 'intern_ids', qr/terms = alloc_many\(parts.count\K/, ' - 1' ]);
 $node = start_under_memcheck($faulty, 'faulty');
 $node->psql('postgres', $_) for 'CREATE EXTENSION seqid',
   'SELECT jump_hash(1, 100)',
@@ -76,7 +76,7 @@ $node->psql('postgres', $_) for 'CREATE EXTENSION seqid',
 $node->stop('immediate');
 my @findings = split /\n\n+/, $faulty->findings;
 for my $fault (qr/depends on uninitialised.*jump_hash_bucket/s, qr/depends on uninitialised.*texteq/s,
-	qr/Invalid write.*intern_sorted/s)
+	qr/Invalid write.*intern_ids/s)
 {
 	ok(scalar(grep { /$fault/ } @findings), "found: $fault");
 }

@@ -1,0 +1,358 @@
+/*
+ * assignment.c
+ *	  Assigning ids to terms.
+ *
+ * Each term is searched for, and inserted if it is new, before the next one.  Terms are
+ * sorted, so that of two calls that overlap one waits for the other, and never each for
+ * the other.
+ *
+ * A term is inserted as INSERT ... ON CONFLICT DO NOTHING does it, without the executor:
+ * a speculative row, its index entries, and a second look at the constraint.  This is
+ * enough where INSERT would do no more than that.  Otherwise a statement inserts the
+ * term.
+ *
+ * The search uses a dirty snapshot, which also finds rows that are not committed.  We
+ * wait for the transaction that has inserted such a row.  Under REPEATABLE READ and
+ * SERIALIZABLE, a row that was found must also be visible to our transaction.  A dirty
+ * snapshot takes no predicate locks.  It needs none, because the constraint keeps
+ * others from inserting the same term.
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "bits/scatter_permutation.h"
+#include "common/hashfn.h"
+#include "executor/executor.h"
+#include "intern/dictionary.h"
+#include "keys/scatter.h"
+#include "miscadmin.h"
+#include "pg/compat.h"
+#include "state/server_shard.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+/* How often a statement tries to insert a term that is not found afterwards. */
+#define ATTEMPTS 3
+
+/* What a call needs. */
+typedef struct Assignment
+{
+	Dictionary *dictionary;
+	Search		search;
+	SnapshotData dirty;
+	int64		next_id;		/* generated and not used, or -1 */
+	bool		prepared;		/* can a term be inserted? */
+	EState	   *estate;			/* to insert directly: */
+	ResultRelInfo *result_rel;
+	TupleTableSlot *slot;
+	List	   *arbiters;
+	SPIPlanPtr	plan;			/* or by a statement */
+} Assignment;
+
+/*
+ * The low bits of a hash are the number of its bucket, so terms of one bucket come
+ * together.  In a B-tree, the order of bytes does the same.
+ */
+static uint32
+order_of(const text *term)
+{
+	uint32		hash = hash_bytes((const unsigned char *) VARDATA_ANY(term),
+								  VARSIZE_ANY_EXHDR(term));
+
+	return (uint32) scatter_reverse(hash, 32);
+}
+
+/* As collation "C" compares. */
+static int
+compare_texts(const text *a, const text *b)
+{
+	int			a_bytes = VARSIZE_ANY_EXHDR(a);
+	int			b_bytes = VARSIZE_ANY_EXHDR(b);
+	int			order = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), Min(a_bytes, b_bytes));
+
+	return order != 0 ? order : a_bytes - b_bytes;
+}
+
+static int
+compare_terms(const void *left, const void *right)
+{
+	const Term *a = left;
+	const Term *b = right;
+
+	CHECK_FOR_INTERRUPTS();
+	if (a->order != b->order)
+		return a->order < b->order ? -1 : 1;
+	return compare_texts((const text *) DatumGetPointer(a->term),
+						 (const text *) DatumGetPointer(b->term));
+}
+
+void
+seqid_sort_terms(const Dictionary *dictionary, Term *terms, int count)
+{
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		terms[i].order = dictionary->shape.hashed ?
+			order_of((const text *) DatumGetPointer(terms[i].term)) : 0;
+	}
+	qsort(terms, count, sizeof(Term), compare_terms);
+}
+
+/*
+ * The lock on the table keeps triggers out.  The lock on the sequence keeps its owner.
+ * A sequence that id does not own is locked by nextval(), which first checks the
+ * user's privilege.
+ */
+static void
+check_insert(Dictionary *dictionary)
+{
+	Relation	rel = dictionary->rel;
+
+	seqid_prevent_during_recovery("assign ids to new terms");
+	if (!rel->rd_islocaltemp)
+		PreventCommandIfReadOnly("INSERT");
+	if (!dictionary->may_insert)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, RelationGetRelationName(rel));
+	if (dictionary->shape.owns_sequence)
+	{
+		LockRelationOid(dictionary->shape.sequence, RowExclusiveLock);
+		seqid_dictionary_shape(rel, &dictionary->shape);
+	}
+}
+
+/* Before the first new term of a call. */
+static void
+begin_insert(Assignment *assignment)
+{
+	Dictionary *dictionary = assignment->dictionary;
+
+	check_insert(dictionary);
+	assignment->prepared = true;
+	if (!dictionary->shape.plain_insert || dictionary->row_security)
+	{
+		seqid_sql_begin();
+		assignment->plan = seqid_sql_plan_insert(dictionary);
+		return;
+	}
+	assignment->estate = CreateExecutorState();
+	assignment->result_rel = makeNode(ResultRelInfo);
+	InitResultRelInfo(assignment->result_rel, dictionary->rel, 0, NULL, 0);
+	ExecOpenIndices(assignment->result_rel, true);
+	assignment->slot = table_slot_create(dictionary->rel, NULL);
+	assignment->arbiters = list_make1_oid(dictionary->shape.term_index);
+}
+
+static void
+end_insert(Assignment *assignment)
+{
+	if (assignment->plan != NULL)
+	{
+		seqid_sql_end();
+		return;
+	}
+	ExecCloseIndices(assignment->result_rel);
+	ExecDropSingleTupleTableSlot(assignment->slot);
+	FreeExecutorState(assignment->estate);
+	/* Commands that this query goes on to run see the new rows. */
+	CommandCounterIncrement();
+}
+
+static void
+fill_slot(Assignment *assignment, int64 id, Datum term)
+{
+	const DictionaryShape *shape = &assignment->dictionary->shape;
+	TupleTableSlot *slot = assignment->slot;
+
+	ExecClearTuple(slot);
+	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
+	slot->tts_isnull[shape->id_column - 1] = false;
+	slot->tts_values[shape->id_column - 1] = Int64GetDatum(id);
+	slot->tts_isnull[shape->term_column - 1] = false;
+	slot->tts_values[shape->term_column - 1] = term;
+	ExecStoreVirtualTuple(slot);
+}
+
+/* Returns false if another transaction has inserted the term first. */
+static bool
+insert_row(Assignment *assignment, int64 id, Datum term)
+{
+	Relation	rel = assignment->dictionary->rel;
+	TransactionId xid = GetCurrentTransactionId();
+	bool		conflict = false;
+	uint32		token;
+
+	fill_slot(assignment, id, term);
+
+	/*
+	 * Until the row is confirmed, others that find it wait for this lock, and
+	 * not for the end of our transaction.  The row must not exist without it.
+	 */
+	token = SpeculativeInsertionLockAcquire(xid);
+	table_tuple_insert_speculative(rel, assignment->slot, GetCurrentCommandId(true),
+								   0, NULL, token);
+	list_free(compat_insert_index_tuples(assignment->result_rel, assignment->slot,
+										 assignment->estate, &conflict, assignment->arbiters));
+	table_tuple_complete_speculative(rel, assignment->slot, token, !conflict);
+	SpeculativeInsertionLockRelease(xid);
+	ResetPerTupleExprContext(assignment->estate);
+
+	return !conflict;
+}
+
+/* Waits for the transaction that has inserted the row that was found. */
+static void
+wait_for_inserter(Assignment *assignment)
+{
+	TransactionId inserter = assignment->dirty.xmin;
+	uint32		token = assignment->dirty.speculativeToken;
+	ItemPointerData tid = assignment->search.slot->tts_tid;
+
+	/* VACUUM must not have to wait for us meanwhile. */
+	seqid_search_let_go(&assignment->search);
+	if (token != 0)
+		SpeculativeInsertionWait(inserter, token);
+	else
+		XactLockTableWait(inserter, assignment->dictionary->rel, &tid, XLTW_InsertIndex);
+}
+
+static bool
+is_own_row(TupleTableSlot *slot)
+{
+	bool		isnull;
+
+	return TransactionIdIsCurrentTransactionId(DatumGetTransactionId(slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull)));
+}
+
+/*
+ * Raises 40001 if a row is hidden from a transaction that keeps its snapshot.  Otherwise
+ * reads the row as that transaction, which takes a predicate lock on it.
+ */
+static void
+check_visible(Assignment *assignment)
+{
+	Relation	rel = assignment->dictionary->rel;
+	TupleTableSlot *slot = assignment->search.slot;
+	TupleTableSlot *again;
+
+	if (slot == NULL || !IsolationUsesXactSnapshot() || is_own_row(slot))
+		return;
+	again = table_slot_create(rel, NULL);
+	if (!table_tuple_fetch_row_version(rel, &slot->tts_tid, GetTransactionSnapshot(), again))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access due to concurrent update")));
+	ExecDropSingleTupleTableSlot(again);
+}
+
+/*
+ * Inserts a term that was not found.  Returns false if it must be searched for again:
+ * another transaction was first, or a trigger can have changed it.
+ */
+static bool
+insert_term(Assignment *assignment, Term *term)
+{
+	const DictionaryShape *shape = &assignment->dictionary->shape;
+
+	/* The id that a conflict left over is used for the next term. */
+	if (assignment->next_id < 0)
+		assignment->next_id = seqid_scatter_next(shape->sequence, shape->prefix_bits,
+												 !shape->owns_sequence);
+	term->id = assignment->next_id;
+	if (assignment->plan != NULL)
+	{
+		Datum		row[] = {Int64GetDatum(term->id), term->term};
+
+		assignment->next_id = -1;
+		(void) seqid_sql_run(assignment->dictionary, assignment->plan, row, false, NULL);
+		return false;
+	}
+	if (!insert_row(assignment, term->id, term->term))
+		return false;
+	assignment->next_id = -1;
+	return true;
+}
+
+static void
+assign_id(Assignment *assignment, Term *term)
+{
+	Datum		id;
+
+	for (int attempt = 0;; attempt++)
+	{
+		bool		found = seqid_search_find(&assignment->search, term->term, &id);
+
+		if (found && !TransactionIdIsValid(assignment->dirty.xmin))
+		{
+			check_visible(assignment);
+			term->id = DatumGetInt64(id);
+			return;
+		}
+		if (!assignment->prepared)
+			begin_insert(assignment);
+		if (found)
+			wait_for_inserter(assignment);
+		else if (assignment->plan != NULL && attempt >= ATTEMPTS)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("cannot assign an id in dictionary \"%s\"",
+							RelationGetRelationName(assignment->dictionary->rel)),
+					 errdetail("A term can be neither found nor inserted."),
+					 errhint("Check the triggers and the row security policies of the dictionary.")));
+		else if (insert_term(assignment, term))
+			return;
+	}
+}
+
+static void
+assign_ids(Assignment *assignment, Term *terms, int count)
+{
+	for (int i = 0; i < count; i++)
+	{
+		if (i > 0 && compare_terms(&terms[i], &terms[i - 1]) == 0)
+			terms[i].id = terms[i - 1].id;
+		else
+			assign_id(assignment, &terms[i]);
+	}
+}
+
+/* To a user who has not named an id, an error about one comes as a surprise. */
+static void
+rethrow_with_hint(const Dictionary *dictionary)
+{
+	ErrorData  *error = CopyErrorData();
+
+	FlushErrorState();
+	if (error->sqlerrcode == ERRCODE_UNIQUE_VIOLATION && error->hint == NULL &&
+		error->constraint_name != NULL &&
+		strcmp(error->constraint_name, NameStr(dictionary->shape.id_index_name)) == 0)
+		error->hint = "The sequence of the dictionary is behind its ids. Set it to a value beyond them with setval().";
+	ReThrowError(error);
+}
+
+void
+seqid_assign_ids(Dictionary *dictionary, Term *terms, int count)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Assignment	assignment = {.dictionary = dictionary,.next_id = -1};
+
+	InitDirtySnapshot(assignment.dirty);
+	seqid_search_begin(&assignment.search, dictionary, true, &assignment.dirty);
+	PG_TRY();
+	{
+		assign_ids(&assignment, terms, count);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		rethrow_with_hint(dictionary);
+	}
+	PG_END_TRY();
+	if (assignment.prepared)
+		end_insert(&assignment);
+	seqid_search_end(&assignment.search);
+}
