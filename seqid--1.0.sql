@@ -47,7 +47,7 @@ COMMENT ON SCHEMA seqid IS 'administrative objects of extension "seqid"';
 
 --
 -- The clock mark: a durable upper bound on the times of issued keys.  Only
--- src/clock/clock_mark.c and src/clock/mark_repair.c write it.
+-- src/clock/clock_mark.c and src/mark_repair.c write it.
 --
 
 CREATE SEQUENCE seqid.clock_mark

@@ -122,6 +122,11 @@ for my $kind ('snowflake', 'snowflake53')
 # Before the library is loaded, a session can set any value; it has no effect.
 is(outcome($node, "SET seqid.allowed_shards = '$_'; $issue"), '55000', "allowed: not '$_' of a session")
   for '5', '0-1023', '3', 'rubbish';
+# Nor can a session take shards off the list, to number existing rows with them.  After a
+# restart, only the list shows that a shard is in use.
+$node->restart;
+is(outcome($node, "SET seqid.allowed_shards = '$_'; SELECT snowflake_backfill('2024-01-01', 17) OVER ()"), '55000', "backfill: not '$_' of a session")
+  for '1', 'rubbish';
 my $force = $node->pg_version < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
 {
 	local $ENV{PGOPTIONS} = "-c seqid.allowed_shards=0-1023 -c $force=on";

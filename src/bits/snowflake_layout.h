@@ -11,7 +11,7 @@
  * sizes, limits and numbers in messages are derived from the layouts as well.
  *
  * The epoch is known only here: all functions take and return milliseconds since 1970.
- * A tick of a shard's counter is an id without its shard; see tick.h.
+ * A tick of a shard's counter has the time and the sequence of an id; see tick.h.
  *
  * These functions do not check ranges.  Callers must do so before they compose an id.
  */

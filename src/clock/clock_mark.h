@@ -8,8 +8,9 @@
 #include "postgres.h"
 
 /*
- * The mark that this backend knows to be durable covers keys up to this time, in
- * milliseconds since 1970, with time to spare.  Only clock_mark.c writes it.
+ * Keys up to this time, in milliseconds since 1970, need no look at the mark, which is
+ * known to be durable and later.  The difference leaves time to raise the mark.  Only
+ * clock_mark.c writes it.
  */
 extern int64 seqid_recheck_mark_after_ms;
 

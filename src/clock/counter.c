@@ -3,8 +3,8 @@
  *	  Reserves ticks of a counter, each of them once.
  *
  * A counter in shared memory is the last tick that was reserved of it.  The backend
- * that moves it by compare-and-exchange owns the ticks that it passed.  That alone
- * makes them unique, whatever the clock does.  Every backend that generates keys
+ * that moves it by compare-and-exchange owns the ticks after the old value, up to the
+ * new one.  That alone makes them unique, whatever the clock does.  Every backend that generates keys
  * writes counters, and they only ever increase.
  *
  * A counter that has used up its millisecond continues in the next one, and the clock
@@ -15,11 +15,11 @@
  * 1. While the clock runs forward, no counter is more than queue_ms ahead of it, and
  *	  no tick is returned before its millisecond has come.
  *
- * 2. A counter that is further ahead, because the clock was set back, takes a step
- *	  into a later millisecond only after the clock has ticked.  One step goes to a
- *	  millisecond at clock time t.  The backend that takes the next one saw the counter
- *	  in that millisecond, at t or later, and then saw the clock tick.  So the lead
- *	  does not grow, however many sessions call, and however often.
+ * 2. A counter that is further ahead, because the clock was set back, enters a later
+ *	  millisecond only after the clock has ticked.  Say a backend moves the counter into
+ *	  a millisecond when the clock shows t.  The next backend that moves it on has read
+ *	  the counter in that millisecond, so at t or later, and has then seen the clock
+ *	  tick.  So the counter gains no more than the clock, however many sessions call.
  *
  * A clock that is set back counts as one that ticks, because no call sleeps for the
  * length of the step.  If the clock stands still, two milliseconds of real time count
@@ -95,7 +95,7 @@ check_lead(const SnowflakeLayout *layout, int shard, int64 ahead_ms)
 
 /* How far ahead of the clock a call can claim a millisecond. */
 static int64
-place_in_queue(Counter counter, const Pace *pace)
+farthest_claim_ms(Counter counter, const Pace *pace)
 {
 	return Min(Max(1, pace->ticks), counter.queue_ms);
 }
@@ -133,8 +133,8 @@ wait_in_queue(const SnowflakeLayout *layout, int shard, ShardEvents *events,
 }
 
 int64
-seqid_reserve_ahead_of_clock(const SnowflakeLayout *layout, int shard,
-							 int at_least, int at_most, int *reserved)
+seqid_reserve_slowly(const SnowflakeLayout *layout, int shard,
+					 int at_least, int at_most, int *reserved)
 {
 	Counter		counter = counter_of(layout, shard);
 	Pace		pace = {.seen_ms = -1,.ticks = 0};
@@ -162,7 +162,7 @@ seqid_reserve_ahead_of_clock(const SnowflakeLayout *layout, int shard,
 		check_time_left(layout, counter.last_ms, clock.unix_ms);
 
 		/* Invariant 2. */
-		if (ahead_ms > place_in_queue(counter, &pace) &&
+		if (ahead_ms > farthest_claim_ms(counter, &pace) &&
 			first_ms != last_ms && pace.seen_ms != last_ms)
 		{
 			wait_for_tick(&pace, counter.events, last_ms, clock.unix_ms);

@@ -6,7 +6,7 @@
  *
  * 1. The transaction registers as a writer, so that readers can see that it holds
  *	  the horizon.  Its keys start above the floor that it finds then.
- * 2. It claims the next tick: a compare-and-exchange moves the counter past it.  The
+ * 2. It claims the next tick: a compare-and-exchange moves the counter to it.  The
  *	  tick is the clock's, or the one after the last if the clock is not beyond that.
  *	  A counter that is ahead of the clock advances at the pace of the clock.
  * 3. The durable mark must cover the tick before the id is returned.  If it does
@@ -117,7 +117,7 @@ counter_next_run(Counter counter, int64 last, WallTime clock, int at_least)
 	return first;
 }
 
-/* Moves the counter from last past the run; false if another backend was faster. */
+/* Moves the counter to the end of the run; false if another backend was faster. */
 static pg_attribute_always_inline bool
 counter_claim_run(Counter counter, uint64 *last, int64 first, int at_most, int *reserved)
 {
@@ -126,9 +126,9 @@ counter_claim_run(Counter counter, uint64 *last, int64 first, int at_most, int *
 										  (uint64) (first + *reserved - 1));
 }
 
-/* Use seqid_reserve_ticks().  For runs that are not in the clock's millisecond. */
-extern int64 seqid_reserve_ahead_of_clock(const SnowflakeLayout *layout, int shard,
-										  int at_least, int at_most, int *reserved);
+/* Use seqid_reserve_ticks().  For runs ahead of the clock, and clocks out of range. */
+extern int64 seqid_reserve_slowly(const SnowflakeLayout *layout, int shard,
+								  int at_least, int at_most, int *reserved);
 
 static pg_attribute_always_inline int64
 seqid_reserve_uncovered(const SnowflakeLayout *layout, int shard,
@@ -140,8 +140,8 @@ seqid_reserve_uncovered(const SnowflakeLayout *layout, int shard,
 	int64		first;
 
 	/*
-	 * The clock is read once.  A backend that was faster has moved the
-	 * counter to this time or past it, and the next tick is free.
+	 * One reading of the clock is enough: a backend that was faster has moved
+	 * the counter to this time or a later one, and we take the tick after it.
 	 */
 	do
 	{
@@ -151,7 +151,7 @@ seqid_reserve_uncovered(const SnowflakeLayout *layout, int shard,
 		if (unlikely(tick_ms(counter.fraction_bits, first) != clock.unix_ms ||
 					 (uint64) (clock.unix_ms - counter.first_ms) >
 					 (uint64) (counter.last_ms - counter.first_ms)))
-			return seqid_reserve_ahead_of_clock(layout, shard, at_least, at_most, reserved);
+			return seqid_reserve_slowly(layout, shard, at_least, at_most, reserved);
 	} while (unlikely(!counter_claim_run(counter, &last, first, at_most, reserved)));
 
 	return first;

@@ -45,8 +45,8 @@ typedef struct Assignment
 	Dictionary *dictionary;
 	Search		search;
 	SnapshotData dirty;
-	int64		next_id;		/* generated and not used, or -1 */
-	bool		prepared;		/* can a term be inserted? */
+	int64		leftover_id;	/* generated and not used, or -1 */
+	bool		insert_begun;	/* are the fields below set? */
 	EState	   *estate;			/* to insert directly: */
 	ResultRelInfo *result_rel;
 	TupleTableSlot *slot;
@@ -55,8 +55,8 @@ typedef struct Assignment
 } Assignment;
 
 /*
- * The low bits of a hash are the number of its bucket, so terms of one bucket come
- * together.  In a B-tree, the order of bytes does the same.
+ * The reversed hash.  A hash index takes the low bits as the number of the bucket, so
+ * terms of one bucket come together.  In a B-tree, the order of bytes does the same.
  */
 static uint32
 order_of(const text *term)
@@ -104,7 +104,8 @@ seqid_sort_terms(const Dictionary *dictionary, Term *terms, int count)
 }
 
 /*
- * The lock on the table keeps triggers out.  The lock on the sequence keeps its owner.
+ * The lock on the table keeps triggers out.  The lock on the sequence keeps id its owner,
+ * which is read again under the lock.
  * A sequence that id does not own is locked by nextval(), which first checks the
  * user's privilege.
  */
@@ -132,7 +133,7 @@ begin_insert(Assignment *assignment)
 	Dictionary *dictionary = assignment->dictionary;
 
 	check_insert(dictionary);
-	assignment->prepared = true;
+	assignment->insert_begun = true;
 	if (!dictionary->shape.plain_insert || dictionary->row_security)
 	{
 		seqid_sql_begin();
@@ -213,7 +214,7 @@ wait_for_inserter(Assignment *assignment)
 	ItemPointerData tid = assignment->search.slot->tts_tid;
 
 	/* VACUUM must not have to wait for us meanwhile. */
-	seqid_search_let_go(&assignment->search);
+	seqid_search_unpin(&assignment->search);
 	if (token != 0)
 		SpeculativeInsertionWait(inserter, token);
 	else
@@ -259,21 +260,21 @@ insert_term(Assignment *assignment, Term *term)
 	const DictionaryShape *shape = &assignment->dictionary->shape;
 
 	/* The id that a conflict left over is used for the next term. */
-	if (assignment->next_id < 0)
-		assignment->next_id = seqid_scatter_next(shape->sequence, shape->prefix_bits,
-												 !shape->owns_sequence);
-	term->id = assignment->next_id;
+	if (assignment->leftover_id < 0)
+		assignment->leftover_id = seqid_scatter_next(shape->sequence, shape->prefix_bits,
+													 !shape->owns_sequence);
+	term->id = assignment->leftover_id;
 	if (assignment->plan != NULL)
 	{
 		Datum		row[] = {Int64GetDatum(term->id), term->term};
 
-		assignment->next_id = -1;
+		assignment->leftover_id = -1;
 		(void) seqid_sql_run(assignment->dictionary, assignment->plan, row, false, NULL);
 		return false;
 	}
 	if (!insert_row(assignment, term->id, term->term))
 		return false;
-	assignment->next_id = -1;
+	assignment->leftover_id = -1;
 	return true;
 }
 
@@ -292,7 +293,7 @@ assign_id(Assignment *assignment, Term *term)
 			term->id = DatumGetInt64(id);
 			return;
 		}
-		if (!assignment->prepared)
+		if (!assignment->insert_begun)
 			begin_insert(assignment);
 		if (found)
 			wait_for_inserter(assignment);
@@ -338,7 +339,7 @@ void
 seqid_assign_ids(Dictionary *dictionary, Term *terms, int count)
 {
 	MemoryContext context = CurrentMemoryContext;
-	Assignment	assignment = {.dictionary = dictionary,.next_id = -1};
+	Assignment	assignment = {.dictionary = dictionary,.leftover_id = -1};
 
 	InitDirtySnapshot(assignment.dirty);
 	seqid_search_begin(&assignment.search, dictionary, true, &assignment.dirty);
@@ -352,7 +353,7 @@ seqid_assign_ids(Dictionary *dictionary, Term *terms, int count)
 		rethrow_with_hint(dictionary);
 	}
 	PG_END_TRY();
-	if (assignment.prepared)
+	if (assignment.insert_begun)
 		end_insert(&assignment);
 	seqid_search_end(&assignment.search);
 }

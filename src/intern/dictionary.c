@@ -155,7 +155,7 @@ seqid_search_end(Search *search)
 }
 
 void
-seqid_search_let_go(Search *search)
+seqid_search_unpin(Search *search)
 {
 	index_rescan(search->scan, &search->key, 1, NULL, 0);
 	ExecClearTuple(search->slot);

@@ -44,7 +44,7 @@ typedef struct Dictionary
 {
 	Relation	rel;
 	DictionaryShape shape;
-	bool		may_insert;		/* has the user INSERT, and we its lock? */
+	bool		may_insert;		/* user has INSERT, we RowExclusiveLock */
 	bool		row_security;	/* do policies apply to the user? */
 } Dictionary;
 
@@ -88,7 +88,7 @@ extern void seqid_search_end(Search *search);
 extern bool seqid_search_find(Search *search, Datum value, Datum *result);
 
 /* Releases what the last search has pinned. */
-extern void seqid_search_let_go(Search *search);
+extern void seqid_search_unpin(Search *search);
 
 /* --- dictionary_sql.c: the same by SQL statements --- */
 

@@ -93,7 +93,7 @@ find_terms(Oid relid, Datum *values, bool *nulls, int count)
 
 /*
  * intern_term(dictionary regclass, id bigint) returns text
- *	  The term of an id, or NULL if the query can see none.  Errors as above.
+ *	  The term of an id, or NULL if the query can see none.  Errors of intern_find().
  */
 PG_FUNCTION_INFO_V1(intern_term);
 Datum

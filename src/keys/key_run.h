@@ -31,7 +31,7 @@ typedef struct KeyRunKind
 	int64		(*reserve) (const SnowflakeLayout *layout, int shard,
 							int at_most, int *reserved);
 
-	/* The key of a tick, which leaves now. */
+	/* Composes the key of a tick, when the key is returned. */
 	Datum		(*key) (const SnowflakeLayout *layout, int shard, int64 tick);
 
 	/* Largest size of a run. */

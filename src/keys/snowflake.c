@@ -22,9 +22,9 @@
 #include "state/server_shard.h"
 
 /*
- * Last id of each layout that this session generated, or 0 if there is none.  No
- * generator returns the id 0, because a counter starts from 0 and is advanced before
- * its value is used.
+ * Last id of each layout that this session generated, or 0 if there is none.  No id of a
+ * counter is 0, because keys start above the first millisecond of the epoch; see
+ * start_entry() in database_state.c.
  */
 static int64 session_last_id[SNOWFLAKE_LAYOUTS];
 
@@ -129,7 +129,7 @@ key_of_run(const SnowflakeLayout *layout, int shard, int64 tick)
 	return Int64GetDatum(issue_id(layout, tick, shard));
 }
 
-/* No layout has more ids in a millisecond, and a run ends with its millisecond. */
+/* A bound that no layout reaches: a run ends with its millisecond. */
 static const KeyRunKind snowflake_run = {
 	.reserve = reserve_run,
 	.key = key_of_run,

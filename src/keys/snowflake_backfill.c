@@ -53,6 +53,17 @@ check_not_issued(const SnowflakeLayout *layout, int64 shard)
 
 	seqid_check_shard(layout, shard);
 	seqid_require_settings();
+
+	/*
+	 * A session's own value, or a mistake in the file, says nothing of what
+	 * is issued.
+	 */
+	if (seqid_allowed_shards_refused())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("shard %d cannot be used for existing rows", (int) shard),
+				 errdetail("The value that was set for \"seqid.allowed_shards\" is not valid, or was not set in the configuration file, so any shard can be in use."),
+				 errhint("Set \"seqid.allowed_shards\" in postgresql.conf only, to a list such as '0-30, 32-1023', then run SELECT pg_reload_conf() and connect again.")));
 	if (shard_set_has(seqid_allowed_shard_set, (int) shard))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

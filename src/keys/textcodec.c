@@ -217,7 +217,7 @@ checked_typeid(Datum argument, size_t *prefix_length, uint128 *uuid)
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("invalid input for TypeID: \"%s\"",
 						seqid_quotable(VARDATA_ANY(input), VARSIZE_ANY_EXHDR(input))),
-				 errdetail("A TypeID is a prefix of lower-case letters, an underscore, and 26 digits of base 32 in lower case.")));
+				 errdetail("A TypeID is 26 digits of base 32 in lower case, the first from 0 to 7, after an optional prefix and an underscore.")));
 	return input;
 }
 

@@ -13,7 +13,8 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.color import no_style
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import IntegrityError, connection, models, transaction
+from django.db import IntegrityError, ProgrammingError, connection, migrations, models, transaction
+from django.db.migrations.state import ModelState, ProjectState
 
 settings.configure(
     INSTALLED_APPS=["django.contrib.contenttypes"],
@@ -125,9 +126,40 @@ fails("BigIntegerField(primary_key=True) inserts NULL", IntegrityError, create_p
 with connection.schema_editor() as editor:
     editor.create_model(Automatic)
 same("BigAutoField counts from 1", Automatic.objects.create().pk, 1)
-with connection.cursor() as cursor:
-    cursor.execute("ALTER TABLE shop_automatic ALTER COLUMN id SET DEFAULT snowflake_nextval(5)")
-    cursor.execute("DROP SEQUENCE shop_automatic_id_seq")
-check("until its default is another one", Automatic.objects.create().pk > 2**53)
+
+
+# a table that has a BigAutoField already
+def migrate(operation):
+    before = ProjectState()
+    before.add_model(ModelState.from_model(Automatic))
+    after = before.clone()
+    operation.state_forwards("shop", after)
+    with connection.schema_editor(atomic=True) as editor:
+        operation.database_forwards("shop", editor, before, after)
+
+
+alter_field = migrations.AlterField("Automatic", "id", SnowflakeField(primary_key=True))
+fails("what makemigrations writes for it is not SQL", ProgrammingError, lambda: migrate(alter_field))
+identity = django.VERSION >= (4, 1)
+drop_sequence = "ALTER COLUMN id DROP IDENTITY" if identity else "ALTER COLUMN id DROP DEFAULT"
+migrate(migrations.SeparateDatabaseAndState(
+    database_operations=[migrations.RunSQL([
+        f"ALTER TABLE shop_automatic {drop_sequence}",
+        "ALTER TABLE shop_automatic ALTER COLUMN id SET DEFAULT snowflake_nextval()",
+        "DROP SEQUENCE IF EXISTS shop_automatic_id_seq"])],
+    state_operations=[alter_field]))
+check("with SQL of its own the table has snowflakes", Automatic.objects.create().pk > 2**53)
+
+if django.VERSION >= (5, 0):
+    class WithDefault(models.Model):
+        id = models.BigIntegerField(primary_key=True, db_default=models.Func(function="snowflake_nextval"))
+        item = models.TextField()
+
+        class Meta:
+            app_label = "shop"
+
+    with connection.schema_editor() as editor:
+        editor.create_model(WithDefault)
+    check("db_default is read back", WithDefault.objects.create(item="apples").pk > 2**53)
 
 end()
