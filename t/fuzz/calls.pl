@@ -36,10 +36,10 @@ sub play_round
 {
 	local $ENV{PGOPTIONS} = '-c statement_timeout=100ms';
 
-	$statements = run_command([ @psql, '-v', 'ON_ERROR_STOP=1', '-v', 'count=20', '-v', 'seed=' . ($seed + $round++),
+	($statements) = run_command([ @psql, '-v', 'ON_ERROR_STOP=1', '-v', 'count=20', '-v', 'seed=' . ($seed + $round++),
 			'-f', "$FindBin::RealBin/calls.sql" ]);
 	IPC::Run::run(\@psql, '<', \$statements, '>&', \$output);
-	$calls += () = $statements =~ /^/mg;
+	$calls += () = $statements =~ /;$/mg;
 	$errors += () = $output =~ /ERROR: /g;
 	return slurp_file($node->logfile) !~ /exited with exit code|was terminated by signal/;
 }
@@ -50,7 +50,7 @@ $until = time + 60 * ($ENV{SEQID_MINUTES} // 1);
 1 while play_round() && (time < $until || $calls <= 1000);
 
 cmp_ok($calls, '>', 1000, 'many calls');
-cmp_ok($errors, '<', $calls, 'some are not refused');
+ok($errors > 0 && $errors < $calls, "$errors of $calls calls raise an error");
 is($build->findings, '', 'no findings')
   or diag "seed $seed, round $round\n", $statements;
 unlike(slurp_file($node->logfile), qr/runtime error: |^TRAP: |was terminated by signal/m, 'no findings in the log')

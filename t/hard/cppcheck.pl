@@ -19,8 +19,8 @@ for my $version (15 .. 19)
 {
 	my $findings = '';
 
-	ok(IPC::Run::run([ qw(cppcheck -q -j 2 --enable=warning,style,performance,portability --library=gnu --library=posix
-				-Isrc --error-exitcode=1), "-DPG_VERSION_NUM=${version}0000", map({ "--suppress=$_" } @wrong), 'src' ],
+	ok(IPC::Run::run([ qw(cppcheck -q -j 2 --library=gnu --library=posix
+				-Isrc --error-exitcode=1), '--enable=warning,style,performance,portability', "-DPG_VERSION_NUM=${version}0000", map({ "--suppress=$_" } @wrong), 'src' ],
 			'>&', \$findings), "PostgreSQL $version")
 	  or diag $findings;
 }
