@@ -98,6 +98,18 @@ run_suite()
 	esac
 }
 
+# A TAP file that dies says why in its log only.
+show_reasons()
+{
+	local log
+
+	cat "$work"/source/regression.diffs "$work"/source/output_iso/regression.diffs 2>/dev/null || true
+	for log in $(grep -lE 'not ok| at t/.* line [0-9]+' "$work"/source/tmp_check/log/regress_log_* 2>/dev/null); do
+		echo "== ${log##*/}"
+		tail -n 20 "$log"
+	done
+}
+
 [ ${#compilers[@]} = 1 ] || build clang "$clang_warnings"
 build gcc "$gcc_warnings"
 # Users get a library in which no test can stop a session.
@@ -110,8 +122,7 @@ for suite in "${suites[@]}"; do
 	began=$SECONDS
 	# Bash ignores set -e in a command whose status is tested.
 	run_suite "$suite" && outcome=passed || { outcome=FAILED; failed+=("$suite"); }
-	[ $outcome = passed ] || cat "$work"/source/regression.diffs "$work"/source/output_iso/regression.diffs \
-		2>/dev/null || true
+	[ $outcome = passed ] || show_reasons
 	say "$suite: $outcome, $((SECONDS - began)) s"
 done
 [ ${#failed[@]} = 0 ] || die "failed: ${failed[*]}"
