@@ -68,6 +68,26 @@ CREATE TABLE events (id uuid PRIMARY KEY);
 CREATE TABLE tickets (id bigint PRIMARY KEY);
 SELECT plan_of($$SELECT * FROM events WHERE comb_uuid_in(id, '[2024-03-01 00:00+00, 2024-04-01 00:00+00)')$$);
 SELECT plan_of($$SELECT * FROM tickets WHERE snowflake53_in(id, '[2024-03-01 00:00+00, 2024-04-01 00:00+00)')$$);
+-- A user who cannot execute the bounds gets the same rows, from the call.
+CREATE ROLE regress_seqid_ranges;
+GRANT SELECT ON tickets TO regress_seqid_ranges;
+BEGIN;
+REVOKE EXECUTE ON FUNCTION seqid.snowflake53_range_first(tstzrange) FROM PUBLIC;
+REVOKE USAGE ON SCHEMA seqid FROM PUBLIC;
+SET LOCAL ROLE regress_seqid_ranges;
+SELECT count(*) FROM tickets WHERE snowflake53_in(id, '[2024-03-01 00:00+00, 2024-04-01 00:00+00)');
+ROLLBACK;
+-- A function of the same name in another schema called seqid is not the bound.
+BEGIN;
+ALTER SCHEMA seqid RENAME TO seqid_renamed;
+CREATE SCHEMA seqid;
+CREATE FUNCTION seqid.comb_uuid_range_first(tstzrange) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN 1;
+CREATE FUNCTION seqid.comb_uuid_range_last(tstzrange) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN 1;
+SELECT plan_of($$SELECT * FROM events WHERE comb_uuid_in(id, '[2024-03-01 00:00+00, 2024-04-01 00:00+00)')$$) LIKE '%comb_uuid_in%' AS call
+ OFFSET 1;
+ROLLBACK;
+DROP OWNED BY regress_seqid_ranges;
+DROP ROLE regress_seqid_ranges;
 RESET enable_seqscan;
 RESET enable_bitmapscan;
 DROP TABLE orders, events, tickets, edges, ranges;

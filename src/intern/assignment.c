@@ -146,6 +146,8 @@ begin_insert(Assignment *assignment)
 	ExecOpenIndices(assignment->result_rel, true);
 	assignment->slot = table_slot_create(dictionary->rel, NULL);
 	assignment->arbiters = list_make1_oid(dictionary->shape.term_index);
+	if (OidIsValid(dictionary->shape.second_term_index))
+		assignment->arbiters = lappend_oid(assignment->arbiters, dictionary->shape.second_term_index);
 }
 
 static void
@@ -282,8 +284,9 @@ static void
 assign_id(Assignment *assignment, Term *term)
 {
 	Datum		id;
+	int			insertions = 0;
 
-	for (int attempt = 0;; attempt++)
+	for (;;)
 	{
 		bool		found = seqid_search_find(&assignment->search, term->term, &id);
 
@@ -297,7 +300,7 @@ assign_id(Assignment *assignment, Term *term)
 			begin_insert(assignment);
 		if (found)
 			wait_for_inserter(assignment);
-		else if (assignment->plan != NULL && attempt >= ATTEMPTS)
+		else if (assignment->plan != NULL && insertions++ == ATTEMPTS)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("cannot assign an id in dictionary \"%s\"",

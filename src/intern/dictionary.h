@@ -29,6 +29,8 @@ typedef struct DictionaryShape
 	Oid			id_index;		/* makes ids unique */
 	NameData	id_index_name;
 	Oid			term_index;		/* makes terms unique */
+	Oid			second_term_index;	/* a B-tree that does so beside a hash
+									 * index */
 } DictionaryShape;
 
 /*

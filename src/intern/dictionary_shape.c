@@ -217,9 +217,13 @@ describe(Relation rel, DictionaryShape *shape)
 	shape->term_column = term->attnum;
 	shape->id_index = unique_index(rel, id, BTREE_AM_OID);
 	shape->term_index = unique_index(rel, term, HASH_AM_OID);
+	shape->second_term_index = unique_index(rel, term, BTREE_AM_OID);
 	shape->hashed = OidIsValid(shape->term_index);
 	if (!shape->hashed)
-		shape->term_index = unique_index(rel, term, BTREE_AM_OID);
+	{
+		shape->term_index = shape->second_term_index;
+		shape->second_term_index = InvalidOid;
+	}
 	if (!OidIsValid(shape->id_index) || !OidIsValid(shape->term_index) ||
 		!read_default(rel, shape))
 		return false;

@@ -114,7 +114,8 @@ seqid_sql_run(const Dictionary *dictionary, SPIPlanPtr plan, Datum *arguments,
 	if (code < 0)
 		elog(ERROR, "could not run a statement on a dictionary: %s",
 			 SPI_result_code_string(code));
-	if (!uses_table(plan, RelationGetRelid(dictionary->rel)))
+	/* A rule does nothing INSTEAD: there is no table in the plan. */
+	if (code != SPI_OK_REWRITTEN && !uses_table(plan, RelationGetRelid(dictionary->rel)))
 		seqid_dictionary_was_renamed();
 	if (code == SPI_OK_SELECT && SPI_processed > 0)
 		*result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);

@@ -14,6 +14,7 @@
 #include "bits/typeid.h"
 #include "bits/uuid_bits.h"
 #include "fmgr.h"
+#include "pg/compat.h"
 #include "pg/text_input.h"
 #include "utils/builtins.h"
 

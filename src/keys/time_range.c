@@ -16,18 +16,24 @@
 #include "access/stratnum.h"
 #include "bits/comb_layout.h"
 #include "bits/snowflake_layout.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "keys/snowflake_sql.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
-#include "parser/parse_func.h"
+#include "pg/compat.h"
 #include "pg/pg_epoch.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rangetypes.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
@@ -220,24 +226,63 @@ seqid_comb_uuid_range_last(PG_FUNCTION_ARGS)
 	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), last));
 }
 
-/* id operator seqid.FUNCTION(range), NULL if there is no such function. */
-static Expr *
-comparison(Node *id, int16 strategy, char *function, Node *range)
+/* The layouts, by the C functions that SQL calls. */
+static const struct
+{
+	PGFunction	in;
+	const char *first_name;
+	PGFunction	first;
+	const char *last_name;
+	PGFunction	last;
+}			kinds[] = {
+
+	{snowflake_in, "snowflake_range_first", seqid_snowflake_range_first,
+	"snowflake_range_last", seqid_snowflake_range_last},
+	{snowflake53_in, "snowflake53_range_first", seqid_snowflake53_range_first,
+	"snowflake53_range_last", seqid_snowflake53_range_last},
+	{comb_uuid_in, "comb_uuid_range_first", seqid_comb_uuid_range_first,
+	"comb_uuid_range_last", seqid_comb_uuid_range_last}
+};
+
+static bool
+is_function(Oid oid, PGFunction function)
+{
+	FmgrInfo	info;
+
+	fmgr_info(oid, &info);
+	return info.fn_addr == function;
+}
+
+/*
+ * The function of that name in the schema seqid, if it is the extension's and the user can
+ * execute it.  Another function of that name must not run in place of the call.
+ */
+static Oid
+bound_function(const char *name, PGFunction function)
 {
 	Oid			range_type = TSTZRANGEOID;
+	oidvector  *types = buildoidvector(&range_type, 1);
+	Oid			oid = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+									  CStringGetDatum(name), PointerGetDatum(types),
+									  ObjectIdGetDatum(get_namespace_oid("seqid", true)));
+
+	if (OidIsValid(oid) && is_function(oid, function) &&
+		compat_can_execute(oid, GetUserId()))
+		return oid;
+	return InvalidOid;
+}
+
+/* id operator bound(range) */
+static Expr *
+comparison(Node *id, int16 strategy, Oid bound, Node *range)
+{
 	Oid			type = exprType(id);
 	Oid			family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
-	Oid			operator = get_opfamily_member(family, type, type, strategy);
-	Oid			bound = LookupFuncName(list_make2(makeString("seqid"), makeString(function)),
-									   1, &range_type, true);
-	FuncExpr   *call;
+	FuncExpr   *call = makeFuncExpr(bound, type, list_make1(copyObject(range)),
+									InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 
-	if (!OidIsValid(bound))
-		return NULL;
-	call = makeFuncExpr(bound, type, list_make1(copyObject(range)),
-						InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
-	return make_opclause(operator, BOOLOID, false, (Expr *) copyObject(id),
-						 (Expr *) call, InvalidOid, InvalidOid);
+	return make_opclause(get_opfamily_member(family, type, type, strategy), BOOLOID, false,
+						 (Expr *) copyObject(id), (Expr *) call, InvalidOid, InvalidOid);
 }
 
 /*
@@ -249,22 +294,26 @@ simplified(PlannerInfo * root, FuncExpr *call)
 {
 	Node	   *id = linitial(call->args);
 	Node	   *range = lsecond(call->args);
-	char	   *name = get_func_name(call->funcid);
-	int			prefix = name == NULL ? 0 : (int) strlen(name) - (int) strlen("_in");
-	Expr	   *from;
-	Expr	   *to;
 
-	if (prefix <= 0 ||
-		contain_volatile_functions((Node *) call->args) ||
+	if (contain_volatile_functions((Node *) call->args) ||
 		contain_subplans((Node *) call->args))
 		return NULL;
-	from = comparison(id, BTGreaterEqualStrategyNumber,
-					  psprintf("%.*s_range_first", prefix, name), range);
-	to = comparison(id, BTLessEqualStrategyNumber,
-					psprintf("%.*s_range_last", prefix, name), range);
-	if (from == NULL || to == NULL)
-		return NULL;
-	return eval_const_expressions(root, (Node *) make_andclause(list_make2(from, to)));
+	for (size_t i = 0; i < lengthof(kinds); i++)
+	{
+		Oid			first;
+		Oid			last;
+
+		if (!is_function(call->funcid, kinds[i].in))
+			continue;
+		first = bound_function(kinds[i].first_name, kinds[i].first);
+		last = bound_function(kinds[i].last_name, kinds[i].last);
+		if (!OidIsValid(first) || !OidIsValid(last))
+			return NULL;
+		return eval_const_expressions(root, (Node *)
+									  make_andclause(list_make2(comparison(id, BTGreaterEqualStrategyNumber, first, range),
+																comparison(id, BTLessEqualStrategyNumber, last, range))));
+	}
+	return NULL;
 }
 
 /*
