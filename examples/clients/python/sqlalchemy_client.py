@@ -5,7 +5,7 @@ from snowflake import first_id
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from sqlalchemy import BigInteger, Column, Integer, Text, create_engine, select, text
+from sqlalchemy import BigInteger, Column, Integer, Text, create_engine, event, func, select, text
 from sqlalchemy.exc import DataError
 from sqlalchemy.orm import Session, declarative_base
 
@@ -44,6 +44,17 @@ with Session(engine) as session:
     range_ = session.scalars(
         select(Order).where(Order.id >= first_id(MARCH_1), Order.id < first_id(MARCH_2))).all()
     same("found by a range of time, whole", [o.id for o in range_], [OLD])
+
+# keys first, then one statement for all rows
+statements = []
+event.listen(engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
+items = ["limes", "dates", "plums"]
+with Session(engine) as session:
+    keys = session.scalars(select(func.snowflake_nextvals(5, len(items)))).all()
+    session.add_all([Order(id=key, item=item) for key, item in zip(keys, items)])
+    session.commit()
+    same("keys that were generated first", [session.get(Order, key).item for key in keys], items)
+same("one INSERT for all rows", len([s for s in statements if s.startswith("INSERT")]), 1)
 
 with engine.connect() as connection:
     default = connection.scalar(text(
