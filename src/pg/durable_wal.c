@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "access/xlog_internal.h"
 #include "miscadmin.h"
 #include "pg/compat.h"
 #include "pg/durable_wal.h"
@@ -27,6 +28,18 @@
 #include "tcop/dest.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
+
+XLogRecPtr
+seqid_wal_insert_end(void)
+{
+	XLogRecPtr	lsn = GetXLogInsertRecPtr();
+
+	if (XLogSegmentOffset(lsn, wal_segment_size) == SizeOfXLogLongPHD)
+		return lsn - SizeOfXLogLongPHD;
+	if (lsn % XLOG_BLCKSZ == SizeOfXLogShortPHD)
+		return lsn - SizeOfXLogShortPHD;
+	return lsn;
+}
 
 /* Whether synchronous standbys have flushed the WAL, or none is named. */
 static bool
