@@ -43,13 +43,12 @@
 
 #include "access/xact.h"
 #include "clock/sequence_slot.h"
+#include "miscadmin.h"
 #include "pg/sequence_page.h"
 #include "pg/test_stop.h"
 #include "port/atomics.h"
-#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/inval.h"
-#include "utils/syscache.h"
 
 OwnSequences seqid_own_sequences;
 
@@ -182,37 +181,25 @@ watch_transaction(XactEvent event, void *arg pg_attribute_unused())
 				 errhint("Use keys of snowflake_nextval() or comb_uuid() and seqid.horizon() for tables that prepared transactions write.")));
 }
 
+/*
+ * ALTER SEQUENCE or TRUNCATE has replaced the file, or a rollback has brought back the one
+ * before.
+ */
 static void
-check_again(Oid sequence)
+check_again(Datum arg pg_attribute_unused(), Oid relid)
 {
 	for (int i = 0; i < seqid_own_sequences.count; i++)
 	{
-		if (sequence == InvalidOid || seqid_own_sequences.entries[i].sequence == sequence)
+		if (relid == InvalidOid || seqid_own_sequences.entries[i].sequence == relid)
 			seqid_own_sequences.entries[i].checked = false;
 	}
-}
-
-/* The file was replaced, by RESTART or TRUNCATE, or is there again after a rollback. */
-static void
-note_relation_change(Datum arg pg_attribute_unused(), Oid relid)
-{
-	check_again(relid);
-}
-
-/* The definition was changed. */
-static void
-note_definition_change(Datum arg pg_attribute_unused(), int cache pg_attribute_unused(),
-					   uint32 hash pg_attribute_unused())
-{
-	check_again(InvalidOid);
 }
 
 void
 seqid_watch_sequences(void)
 {
 	RegisterXactCallback(watch_transaction, NULL);
-	CacheRegisterRelcacheCallback(note_relation_change, (Datum) 0);
-	CacheRegisterSyscacheCallback(SEQRELID, note_definition_change, (Datum) 0);
+	CacheRegisterRelcacheCallback(check_again, (Datum) 0);
 }
 
 /* ------------------------------------------------------------------------

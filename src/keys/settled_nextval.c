@@ -61,7 +61,7 @@ first_nextval(Oid sequence, int64 *last)
 	return value;
 }
 
-/* setval() set it back, or this session has values from when it had CACHE above 1. */
+/* By setval(), which does not wait for transactions. */
 static pg_noinline void
 report_small_value(Oid sequence, int64 value, int64 last)
 {
@@ -70,7 +70,7 @@ report_small_value(Oid sequence, int64 value, int64 last)
 			 errmsg("sequence \"%s\" was set back", get_rel_name(sequence)),
 			 errdetail("It returned %lld, although its last value was %lld before.",
 					   (long long) value, (long long) last),
-			 errhint("Run DISCARD SEQUENCES, then try the transaction again.")));
+			 errhint("Try the transaction again.")));
 }
 
 /*
