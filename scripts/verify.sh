@@ -6,7 +6,7 @@
 # each of the broken ones spin must find the assertion that fails, or the cycle in
 # which nothing advances: otherwise the check could not. Of a litmus test herd7 must say
 # that its outcome never occurs, and that it does without any one of its barriers.
-# MODEL is seqid, servers, horizon or litmus. Ends with a line 'N passed, N failed'.
+# MODEL is seqid, servers, horizon, sequence or litmus. Ends with a line 'N passed, N failed'.
 #
 # herd7 is in Debian's sid only, and runs in a chroot of that; see scripts/chroot.sh.
 set -euo pipefail
@@ -109,7 +109,7 @@ check_litmus()
 	fi
 
 	mkdir "$work/litmus"
-	for name in slot entry clock ended; do
+	for name in slot entry clock ended sequence; do
 		litmus $name 'DMB \w+'
 	done
 	litmus floor 'LDAXR|STLR'
@@ -177,6 +177,19 @@ check unseen horizon READ_WITH_OLD_SNAPSHOT READ_WITH_OLD_SNAPSHOT
 check before horizon SLOT_WITHOUT_FLOOR SLOT_WITHOUT_FLOOR CRASHES=1
 check before horizon "STRICT without SETTLED" STRICT PREPARES=1 CRASHES=1
 check "acceptance cycle" horizon TOLD_IN_SLOT TOLD_IN_SLOT PROGRESS
+
+check none sequence "a reader, two crashes" CRASHES=2
+check none sequence "two readers" READERS=2 LAST=2
+check none sequence "two sequences" TWO
+for variant in NEXTVAL_FIRST ENDS_BEFORE_VISIBLE; do
+	check "value" sequence "$variant" "$variant"
+done
+for variant in SCAN_FIRST LATE_READ LXID_FIRST ENTRY_IS_LEFT; do
+	check "horizon" sequence "$variant" "$variant"
+done
+check horizon sequence END_SEEN_FIRST END_SEEN_FIRST TWO
+check horizon sequence NOT_DURABLE NOT_DURABLE CRASHES=1
+check unseen sequence OLD_SNAPSHOT OLD_SNAPSHOT
 
 check_litmus
 

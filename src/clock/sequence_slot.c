@@ -14,11 +14,12 @@
  *	  settled_nextval() refuses others.
  *
  * 2. A writer registers before its first value.  It reads the last value and stores the
- *	  entry while it holds the lock of the page's buffer in share mode.  A reader holds
- *	  the lock exclusively while it reads the last value, and then scans the entries.  If
- *	  the writer was first, the reader finds the entry.  If the reader was first, the
- *	  entry and the writer's values are not less than what the reader has read.  So no
- *	  value appears below a horizon, and the horizon does not go back.
+ *	  entry while it holds the lock of the page's buffer in share mode, which keeps
+ *	  nextval() from changing the value.  A reader reads the last value with the lock and
+ *	  then scans the entries.  If it has read more than the entry, nextval() has locked
+ *	  the page after the writer and before the reader, so the reader finds the entry.  If
+ *	  not, the writer's values are greater than what the reader has read.  So no value
+ *	  appears up to a horizon, and the horizon does not go back.
  *
  * 3. Both hold a lock on the relation that excludes ALTER SEQUENCE and TRUNCATE, so they
  *	  use the same file.  A transaction that has replaced the file keeps the entry it has

@@ -96,8 +96,8 @@ seqid_settle_sequence(Relation sequence, XLogRecPtr *lsn)
 	XLogRecPtr	page_lsn;
 	int64		value;
 
-	/* sequence_slot.c, invariant 2: the lock, although the page is only read. */
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	/* sequence_slot.c, invariant 2. */
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	value = seqid_read_last_value(buffer, &page_lsn);
 	UnlockReleaseBuffer(buffer);
 	test_stop(TEST_STOP_SEQUENCE_READ);
