@@ -129,13 +129,30 @@ for my $level ('on', 'local', 'off')
 }
 
 make_synchronous($node);
-outcome($node, 'SELECT pg_switch_wal()');
-for my $round (1 .. 3)
+my $session = SeqidSession->new($node);
+my $ask = "CALL seqid.sequence_horizon('events_id_seq')";
+
+for my $end ('cancelled', 'the standby comes back', 'the primary is lost')
 {
+	$standby->stop;
 	outcome($node, "SET synchronous_commit = local; SELECT max(settled_nextval('events_id_seq')) FROM generate_series(1, 40)");
-	$value = value();
+	$session->send($ask);
+	ok($session->waits_for($node, 'SyncRep'), "standby away, $end: the reader waits");
+	if ($end eq 'the primary is lost')
+	{
+		$node->kill9;
+		is($session->so_far, '', "$end: the reader has no value");
+		$session->abandon;
+		start_again($standby);
+		last;
+	}
+	outcome($node, "SELECT pg_cancel_backend($session->{pid})") if $end eq 'cancelled';
+	start_again($standby) if $end ne 'cancelled';
+	my $answer = $session->answer;
+	like($session->errors, $end eq 'cancelled' ? qr/^ERROR:  57014: /m : qr/^$/, "$end: the outcome");
+	start_again($standby) if $end eq 'cancelled';
+	($value) = split /\|/, $answer || $session->query($ask);
 }
-$node->kill9;
 promote_standby($standby);
 cmp_ok(value($standby), '>=', $value, 'synchronous failover: the horizon does not go back');
 cmp_ok(outcome($standby, $insert), '>', $value, 'synchronous failover: the next value is above it');

@@ -81,7 +81,7 @@ static void
 note_cancel(void *cancelled)
 {
 	*(bool *) cancelled = true;
-	errdetail("The clock mark might not have been replicated to the standby, so the statement returns no key and no horizon.");
+	errdetail("The WAL might not have been replicated to the standby, so the statement returns no key and no horizon.");
 }
 
 /* Whether the server would create the warning, which calls note_cancel(). */
@@ -141,5 +141,5 @@ seqid_make_wal_durable(XLogRecPtr lsn)
 	CHECK_FOR_INTERRUPTS();
 	ereport(ERROR,
 			(errcode(ERRCODE_QUERY_CANCELED),
-			 errmsg("canceling statement while the clock mark waits for a synchronous standby")));
+			 errmsg("canceling statement while WAL waits for a synchronous standby")));
 }
