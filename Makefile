@@ -13,6 +13,7 @@ OBJS = \
 	src/pg/entropy.o \
 	src/pg/pg_epoch.o \
 	src/pg/segment.o \
+	src/pg/sequence_page.o \
 	src/pg/text_input.o \
 	src/pg/wall_clock.o \
 	src/state/database_state.o \
@@ -22,7 +23,9 @@ OBJS = \
 	src/clock/clock_mark.o \
 	src/clock/counter.o \
 	src/clock/mark_page.o \
+	src/clock/sequence_slot.o \
 	src/clock/settled_horizon.o \
+	src/clock/settled_sequence.o \
 	src/clock/transaction_slot.o \
 	src/keys/bitpack.o \
 	src/keys/comb.o \
@@ -32,6 +35,7 @@ OBJS = \
 	src/keys/key_run.o \
 	src/keys/scatter.o \
 	src/keys/sequential_uuid.o \
+	src/keys/settled_nextval.o \
 	src/keys/snowflake.o \
 	src/keys/snowflake_backfill.o \
 	src/keys/snowflake_codec.o \
@@ -57,11 +61,11 @@ PGFILEDESC = "seqid - primary keys"
 REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_codec \
 	comb comb_codec sequential_uuid \
 	scatter intern tenant_key bitpack jump_hash textcodec time_range shard_registry extremes privileges parallel \
-	horizon schema fragmentation partitioning migration
+	horizon settled_nextval schema fragmentation partitioning migration
 REGRESS_OPTS = --temp-instance=./tmp_check
 
 ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileges \
-	horizon_order horizon_held
+	horizon_order horizon_held settled_order settled_held
 ISOLATION_OPTS = --temp-instance=./tmp_check_iso --load-extension=seqid
 
 TAP_TESTS = 1

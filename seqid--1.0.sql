@@ -466,6 +466,18 @@ COMMENT ON FUNCTION uuid_time_nextval(int, int) IS
 'random UUID that begins with a block number from the clock; a block lasts interval_length seconds, and interval_count blocks wrap around';
 
 --
+-- Values of a sequence, for tables whose readers go by seqid.sequence_horizon()
+--
+
+-- Unsafe, because a parallel worker cannot advance a sequence.
+CREATE FUNCTION settled_nextval(sequence regclass)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'settled_nextval'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION settled_nextval(regclass) IS
+'next value of a sequence, as nextval() returns it; seqid.sequence_horizon() waits for its transaction';
+
+--
 -- Scattered ids: the values of one sequence, spread over 2^prefix_bits small sequences.  See
 -- src/bits/scatter_permutation.h.
 --
@@ -811,6 +823,13 @@ LANGUAGE C;
 COMMENT ON PROCEDURE seqid.horizon(timestamptz, pg_lsn, bigint, bigint, bigint, uuid) IS
 'time before which no new keys of this database can appear, and the first keys with that time; a standby that has replayed lsn on timeline has all earlier rows';
 
+CREATE PROCEDURE seqid.sequence_horizon(sequence regclass, INOUT value bigint DEFAULT NULL,
+	INOUT lsn pg_lsn DEFAULT NULL, INOUT timeline bigint DEFAULT NULL)
+AS 'MODULE_PATHNAME', 'seqid_sequence_horizon'
+LANGUAGE C;
+COMMENT ON PROCEDURE seqid.sequence_horizon(regclass, bigint, pg_lsn, bigint) IS
+'value up to which no new values of settled_nextval() for this sequence can appear; a standby that has replayed lsn on timeline has all rows up to it';
+
 CREATE FUNCTION seqid.has_replayed(lsn pg_lsn, timeline bigint)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'seqid_has_replayed'
@@ -818,7 +837,8 @@ LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.has_replayed(pg_lsn, bigint) IS
 'whether this server, standby or primary, has all WAL of the timeline up to lsn, so that later statements see the rows below the horizon that was returned with them';
 
-CREATE FUNCTION seqid.horizon_slots(OUT pid int, OUT virtualtransaction text, OUT held timestamptz)
+CREATE FUNCTION seqid.horizon_slots(OUT pid int, OUT virtualtransaction text, OUT held timestamptz,
+	OUT sequence regclass, OUT value bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'seqid_horizon_slots'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
@@ -826,7 +846,8 @@ COMMENT ON FUNCTION seqid.horizon_slots() IS
 'transactions of the view seqid.horizon_holders';
 
 CREATE VIEW seqid.horizon_holders AS
-	SELECT s.pid, p.gid, s.held, coalesce(a.xact_start, p.prepared) AS since
+	SELECT s.pid, p.gid, s.held, coalesce(a.xact_start, p.prepared) AS since, s.sequence,
+		   CASE WHEN has_sequence_privilege(s.sequence, 'USAGE, SELECT, UPDATE') THEN s.value END AS value
 	  FROM seqid.horizon_slots() s
 	  LEFT JOIN pg_stat_activity a ON a.pid = s.pid
 	  LEFT JOIN (pg_locks l
@@ -835,11 +856,13 @@ CREATE VIEW seqid.horizon_holders AS
 					  AND p.transaction = l.transactionid)
 		ON l.virtualtransaction = s.virtualtransaction;
 COMMENT ON VIEW seqid.horizon_holders IS
-'open transactions of this database that have generated keys; the horizon cannot pass the earliest of them';
+'open transactions of this database that have generated keys, and the sequences that they have called settled_nextval() for; the horizon cannot pass the earliest of them';
 COMMENT ON COLUMN seqid.horizon_holders.pid IS 'process ID of the transaction, NULL if it is prepared';
 COMMENT ON COLUMN seqid.horizon_holders.gid IS 'identifier of a prepared transaction, NULL for others';
-COMMENT ON COLUMN seqid.horizon_holders.held IS 'time that the horizon cannot pass before the transaction ends';
+COMMENT ON COLUMN seqid.horizon_holders.held IS 'time that the horizon cannot pass before the transaction ends, NULL in the row of a sequence';
 COMMENT ON COLUMN seqid.horizon_holders.since IS 'time at which the transaction started or was prepared, NULL if the role cannot see it';
+COMMENT ON COLUMN seqid.horizon_holders.sequence IS 'sequence that the transaction has called settled_nextval() for, NULL in other rows';
+COMMENT ON COLUMN seqid.horizon_holders.value IS 'value that the horizon of the sequence cannot pass before the transaction ends, NULL if the role has no privilege on the sequence';
 
 --
 -- A registry of shards, for many servers.  One database contains the registry.  Each

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "clock/clock_mark.h"
+#include "clock/sequence_slot.h"
 #include "clock/transaction_slot.h"
 #include "pg/compat.h"
 #include "state/guc.h"
@@ -21,4 +22,5 @@ _PG_init(void)
 	seqid_reserve_shared_state();
 	seqid_watch_mark();
 	seqid_watch_transactions();
+	seqid_watch_sequences();
 }

@@ -75,6 +75,7 @@
 #include "miscadmin.h"
 #include "pg/compat.h"
 #include "pg/durable_wal.h"
+#include "pg/sequence_page.h"
 #include "pg/wall_clock.h"
 #include "state/database_state.h"
 #include "state/guc.h"
@@ -171,22 +172,11 @@ open_mark_relation(void)
 	return rel;
 }
 
-/*
- * Whether the open transaction has created the relation or its current file.  A
- * parallel worker does not know whether its leader's transaction has done so.
- */
-static bool
-is_new(Relation rel)
-{
-	return rel->rd_createSubid != InvalidSubTransactionId ||
-		compat_file_subid(rel) != InvalidSubTransactionId;
-}
-
 /* Invariant 5.  A relation that this transaction created is a case of its own. */
 static bool
 is_file_known_durable(Relation rel)
 {
-	return is_new(rel) ||
+	return relation_is_new(rel) ||
 		pg_atomic_read_u64(&seqid_database_state()->mark.durable_file) == compat_file_number(rel);
 }
 
@@ -355,7 +345,7 @@ note_durable_mark(Relation rel, const Mark *mark, int64 lease_ms)
 	mark_relid = RelationGetRelid(rel);
 	seqid_raise_key_floor((int64) pg_atomic_read_u64(&database->mark.floor_ms));
 
-	if (is_new(rel))
+	if (relation_is_new(rel))
 	{
 		ForceSyncCommit();
 		forget_durable_mark();

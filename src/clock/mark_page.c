@@ -2,9 +2,8 @@
  * mark_page.c
  *	  Reads and writes the page of the clock mark.
  *
- * The page is that of a sequence, as commands/sequence.c writes it: one frozen tuple,
- * and a magic number in the special space.  It is written with generic WAL, which works
- * outside of transactions and in parallel workers.
+ * The page is that of a sequence.  It is written with generic WAL, which works outside of
+ * transactions and in parallel workers.
  *
  * Each record contains the full page.  The owner of the database can call nextval(),
  * which changes the page without WAL if log_cnt is large, and our nonce there is
@@ -18,16 +17,10 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "clock/mark_page.h"
-#include "commands/sequence.h"
+#include "pg/sequence_page.h"
 #include "storage/bufmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-
-#define SEQUENCE_MAGIC	0x1717
-
-/* The struct without the padding at its end. */
-#define SEQUENCE_DATA_SIZE \
-	(offsetof(FormData_pg_sequence_data, is_called) + sizeof(bool))
 
 Oid
 seqid_find_mark(void)
@@ -44,40 +37,11 @@ seqid_is_mark_relation(Relation rel)
 		rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT;
 }
 
-/* The only tuple of a sequence's page; NULL if it is not the page of a sequence. */
-static Form_pg_sequence_data
-sequence_on_page(Page page)
-{
-	ItemId		item;
-	HeapTupleHeader tuple;
-
-	if (PageIsNew(page) ||
-		PageGetSpecialSize(page) != MAXALIGN(sizeof(uint32)) ||
-		*(uint32 *) PageGetSpecialPointer(page) != SEQUENCE_MAGIC ||
-		PageGetMaxOffsetNumber(page) < FirstOffsetNumber)
-		return NULL;
-
-	item = PageGetItemId(page, FirstOffsetNumber);
-	if (!ItemIdIsNormal(item) ||
-		ItemIdGetOffset(item) != MAXALIGN(ItemIdGetOffset(item)) ||
-		ItemIdGetOffset(item) < SizeOfPageHeaderData + sizeof(ItemIdData) ||
-		ItemIdGetOffset(item) + ItemIdGetLength(item) > BLCKSZ - PageGetSpecialSize(page) ||
-		ItemIdGetLength(item) < SizeofHeapTupleHeader)
-		return NULL;
-
-	tuple = (HeapTupleHeader) PageGetItem(page, item);
-	if (tuple->t_hoff != MAXALIGN(tuple->t_hoff) || tuple->t_hoff < SizeofHeapTupleHeader ||
-		ItemIdGetLength(item) < tuple->t_hoff + SEQUENCE_DATA_SIZE)
-		return NULL;
-
-	return (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
-}
-
 bool
 seqid_read_mark_page(Buffer buffer, Mark *mark)
 {
 	Page		page = BufferGetPage(buffer);
-	Form_pg_sequence_data sequence = sequence_on_page(page);
+	Form_pg_sequence_data sequence = seqid_sequence_on_page(page);
 
 	mark->lsn = PageGetLSN(page);
 	if (sequence == NULL)
@@ -92,7 +56,7 @@ seqid_read_mark_page(Buffer buffer, Mark *mark)
 static void
 fill_in(Page page, Mark *mark)
 {
-	Form_pg_sequence_data sequence = sequence_on_page(page);
+	Form_pg_sequence_data sequence = seqid_sequence_on_page(page);
 
 	sequence->last_value = mark->ms;
 	sequence->log_cnt = (int64) mark->nonce;

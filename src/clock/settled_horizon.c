@@ -21,12 +21,12 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
-#include "access/xlog_internal.h"
 #include "clock/clock_mark.h"
 #include "clock/mark_page.h"
 #include "clock/settled_horizon.h"
 #include "clock/transaction_slot.h"
 #include "miscadmin.h"
+#include "pg/durable_wal.h"
 #include "pg/test_stop.h"
 #include "pg/wall_clock.h"
 #include "state/database_state.h"
@@ -46,23 +46,6 @@ covered_now_ms(void)
 		now_ms = Max(1, Min(now_ms, MARK_MAX_MS));
 	} while (!seqid_cover_with_mark(now_ms) && now_ms < MARK_MAX_MS);
 	return now_ms;
-}
-
-/*
- * The end of the last WAL record.  If that is the end of a page, the server returns
- * the place after the header of the next page, which a standby does not reach before
- * it replays another record.
- */
-static XLogRecPtr
-insert_end(void)
-{
-	XLogRecPtr	lsn = GetXLogInsertRecPtr();
-
-	if (XLogSegmentOffset(lsn, wal_segment_size) == SizeOfXLogLongPHD)
-		return lsn - SizeOfXLogLongPHD;
-	if (lsn % XLOG_BLCKSZ == SizeOfXLogShortPHD)
-		return lsn - SizeOfXLogShortPHD;
-	return lsn;
 }
 
 int64
@@ -92,7 +75,7 @@ seqid_settle_horizon(XLogRecPtr *lsn)
 	 * has seen, so we flush.  Most commits have done so already.
 	 */
 	pg_read_barrier();
-	*lsn = insert_end();
+	*lsn = seqid_wal_insert_end();
 	XLogFlush(*lsn);
 
 	return settled_ms;

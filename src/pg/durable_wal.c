@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "access/xlog_internal.h"
 #include "miscadmin.h"
 #include "pg/compat.h"
 #include "pg/durable_wal.h"
@@ -27,6 +28,18 @@
 #include "tcop/dest.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
+
+XLogRecPtr
+seqid_wal_insert_end(void)
+{
+	XLogRecPtr	lsn = GetXLogInsertRecPtr();
+
+	if (XLogSegmentOffset(lsn, wal_segment_size) == SizeOfXLogLongPHD)
+		return lsn - SizeOfXLogLongPHD;
+	if (lsn % XLOG_BLCKSZ == SizeOfXLogShortPHD)
+		return lsn - SizeOfXLogShortPHD;
+	return lsn;
+}
 
 /* Whether synchronous standbys have flushed the WAL, or none is named. */
 static bool
@@ -68,7 +81,7 @@ static void
 note_cancel(void *cancelled)
 {
 	*(bool *) cancelled = true;
-	errdetail("The clock mark might not have been replicated to the standby, so the statement returns no key and no horizon.");
+	errdetail("The WAL might not have been replicated to the standby, so the statement returns no key and no horizon.");
 }
 
 /* Whether the server would create the warning, which calls note_cancel(). */
@@ -128,5 +141,5 @@ seqid_make_wal_durable(XLogRecPtr lsn)
 	CHECK_FOR_INTERRUPTS();
 	ereport(ERROR,
 			(errcode(ERRCODE_QUERY_CANCELED),
-			 errmsg("canceling statement while the clock mark waits for a synchronous standby")));
+			 errmsg("canceling statement while WAL waits for a synchronous standby")));
 }

@@ -10,6 +10,13 @@
 #include "access/xlogdefs.h"
 
 /*
+ * The end of the last WAL record.  If that is the end of a page, the server returns the
+ * place after the header of the next page, which a standby does not reach before it
+ * replays another record.
+ */
+extern XLogRecPtr seqid_wal_insert_end(void);
+
+/*
  * Whether this server and, if synchronous standbys are named, these have flushed the
  * WAL up to lsn.  Does not wait.  False can also mean that it is not known.
  */

@@ -86,11 +86,21 @@ seqid_slot(DynamicState *state, int number)
 	return &state->transaction_slots[(number % lines) * SHARED_STATE_LINE_WORDS + number / lines];
 }
 
+SequenceEntry *
+seqid_sequence_entries(DynamicState *state, int number)
+{
+	SequenceEntry *entries =
+	(SequenceEntry *) &state->transaction_slots[slot_lines() * SHARED_STATE_LINE_WORDS];
+
+	return &entries[number * SEQUENCE_ENTRIES];
+}
+
 static Size
 dynamic_state_size(void)
 {
 	return offsetof(DynamicState, transaction_slots) +
-		(Size) slot_lines() * SHARED_STATE_LINE_SIZE;
+		(Size) slot_lines() * SHARED_STATE_LINE_SIZE +
+		(Size) ProcGlobal->allProcCount * SEQUENCE_ENTRIES * sizeof(SequenceEntry);
 }
 
 /* An entry is initialized when it is started. */
@@ -106,6 +116,14 @@ init_dynamic_state(void *segment)
 	}
 	for (Size i = 0; i < slot_lines() * SHARED_STATE_LINE_WORDS; i++)
 		pg_atomic_init_u64(&state->transaction_slots[i], 0);
+	for (int i = 0; i < (int) ProcGlobal->allProcCount * SEQUENCE_ENTRIES; i++)
+	{
+		SequenceEntry *entry = &seqid_sequence_entries(state, 0)[i];
+
+		pg_atomic_init_u64(&entry->last, 0);
+		pg_atomic_init_u32(&entry->sequence, InvalidOid);
+		pg_atomic_init_u32(&entry->lxid, InvalidLocalTransactionId);
+	}
 }
 
 DynamicState *

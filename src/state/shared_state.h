@@ -20,7 +20,7 @@
  * them in another way: libraries that differ in this must not share memory.
  */
 #ifndef SHARED_STATE_VERSION
-#define SHARED_STATE_VERSION 10
+#define SHARED_STATE_VERSION 11
 #endif
 
 #define SHARED_STATE_LINE_SIZE	64

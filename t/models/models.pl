@@ -11,6 +11,7 @@ use IPC::Run ();
 my %defaults = (
 	seqid => 'CRASHES=1 CANCELS=0 CLOCK_MAX=3',
 	servers => 'SHARDS=1 PROMOTIONS=2 CRASHES=1 CLOCK_MAX=2 IDS=8',
+	sequence => 'LAST=3 CRASHES=0 READERS=1',
 	horizon => 'CLOCK_MAX=2 CRASHES=0 READERS=1 BACKENDS=2 WORKERS=0 PREPARES=0');
 
 # Model, a word of the assertion that must fail, or "cycle" or none, and definitions.
@@ -51,6 +52,18 @@ horizon  before    SLOT_WITHOUT_FLOOR CRASHES=1
 horizon  before    STRICT PREPARES=1 CRASHES=1
 horizon  unseen    READ_WITH_OLD_SNAPSHOT
 horizon  cycle     PUBLISHED_IN_SLOT PROGRESS
+sequence none      CRASHES=2
+sequence none      READERS=2 LAST=2
+sequence none      TWO
+sequence value     NEXTVAL_FIRST
+sequence value     ENDS_BEFORE_VISIBLE
+sequence horizon   SCAN_FIRST
+sequence horizon   LATE_READ
+sequence horizon   LXID_FIRST
+sequence horizon   ENTRY_IS_LEFT
+sequence horizon   END_SEEN_FIRST TWO
+sequence horizon   NOT_DURABLE CRASHES=1
+sequence unseen    OLD_SNAPSHOT
 CHECKS
 
 for (split /\n/, $checks)

@@ -1,0 +1,40 @@
+/*
+ * sequence_page.c
+ *	  The page of a sequence: one frozen tuple, and a magic number in the special space.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "pg/sequence_page.h"
+
+/* The struct without the padding at its end. */
+#define SEQUENCE_DATA_SIZE \
+	(offsetof(FormData_pg_sequence_data, is_called) + sizeof(bool))
+
+Form_pg_sequence_data
+seqid_sequence_on_page(Page page)
+{
+	ItemId		item;
+	HeapTupleHeader tuple;
+
+	if (PageIsNew(page) ||
+		PageGetSpecialSize(page) != MAXALIGN(sizeof(uint32)) ||
+		*(uint32 *) PageGetSpecialPointer(page) != SEQUENCE_MAGIC ||
+		PageGetMaxOffsetNumber(page) < FirstOffsetNumber)
+		return NULL;
+
+	item = PageGetItemId(page, FirstOffsetNumber);
+	if (!ItemIdIsNormal(item) ||
+		ItemIdGetOffset(item) != MAXALIGN(ItemIdGetOffset(item)) ||
+		ItemIdGetOffset(item) < SizeOfPageHeaderData + sizeof(ItemIdData) ||
+		ItemIdGetOffset(item) + ItemIdGetLength(item) > BLCKSZ - PageGetSpecialSize(page) ||
+		ItemIdGetLength(item) < SizeofHeapTupleHeader)
+		return NULL;
+
+	tuple = (HeapTupleHeader) PageGetItem(page, item);
+	if (tuple->t_hoff != MAXALIGN(tuple->t_hoff) || tuple->t_hoff < SizeofHeapTupleHeader ||
+		ItemIdGetLength(item) < tuple->t_hoff + SEQUENCE_DATA_SIZE)
+		return NULL;
+
+	return (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
+}
