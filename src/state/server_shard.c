@@ -15,6 +15,7 @@
 #include "state/server_shard.h"
 #include "utils/builtins.h"
 #include "utils/guc_tables.h"
+#include "utils/lsyscache.h"
 
 ServerShard seqid_found_server_shard = {-1, PG_UINT64_MAX};
 
