@@ -23,7 +23,7 @@
  *
  * 3. Both hold a lock on the relation that excludes ALTER SEQUENCE and TRUNCATE, so they
  *	  use the same file.  A transaction that has replaced the file keeps the entry it has
- *	  from before, and gets none for the new file: nobody sees that before the
+ *	  from before, and gets none for the new file.  No other session sees that before the
  *	  transaction ends, and its values would set the horizon back if a savepoint brought
  *	  back the old file.
  *
