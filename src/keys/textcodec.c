@@ -137,7 +137,7 @@ base62_decode_uuid(PG_FUNCTION_ARGS)
 
 /*
  * crockford32_encode_bigint(id bigint) returns text
- *	  The 13 characters of the id, as TSIDs are written.  Texts of ids that are not
+ *	  The 13 characters of the id, the form of a TSID.  Texts of ids that are not
  *	  negative sort as the ids do, in the collation "C".
  */
 PG_FUNCTION_INFO_V1(crockford32_encode_bigint);
@@ -163,7 +163,7 @@ crockford32_decode_bigint(PG_FUNCTION_ARGS)
 
 /*
  * crockford32_encode_uuid(id uuid) returns text
- *	  The 26 characters of the UUID, as ULIDs are written.  The texts sort as the UUIDs do,
+ *	  The 26 characters of the UUID, the form of a ULID.  The texts sort as the UUIDs do,
  *	  in the collation "C".
  */
 PG_FUNCTION_INFO_V1(crockford32_encode_uuid);
