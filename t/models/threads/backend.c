@@ -13,6 +13,7 @@
 #include "clock/settled_horizon.h"
 #include "clock/transaction_slot.h"
 #include "miscadmin.h"
+#include "pg/durable_wal.h"
 #include "pg/entropy.h"
 #include "pg/segment.h"
 #include "pg/wall_clock.h"
@@ -78,7 +79,7 @@ IsInParallelMode(void)
 }
 
 XLogRecPtr
-GetXLogInsertRecPtr(void)
+seqid_wal_insert_end(void)
 {
 	return 1;
 }
