@@ -734,8 +734,7 @@ SET LOCAL search_path = pg_catalog, pg_temp;
 --
 
 CREATE FUNCTION seqid.stat_server(OUT library text, OUT preloaded boolean, OUT timeline bigint,
-	OUT shard int, OUT shard_source text, OUT system_identifier bigint,
-	OUT machine_id text, OUT data_directory text)
+	OUT shard int, OUT shard_source text, OUT system_identifier bigint)
 RETURNS record
 AS 'MODULE_PATHNAME', 'seqid_stat_server'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
@@ -745,8 +744,7 @@ COMMENT ON FUNCTION seqid.stat_server() IS
 CREATE VIEW seqid.stat_server AS
 	SELECT s.library,
 		   (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'seqid') AS script,
-		   s.preloaded, s.timeline, s.shard, s.shard_source, s.system_identifier,
-		   s.machine_id, s.data_directory
+		   s.preloaded, s.timeline, s.shard, s.shard_source, s.system_identifier
 	  FROM seqid.stat_server() s;
 COMMENT ON VIEW seqid.stat_server IS
 'how this server issues keys; one row';
@@ -757,8 +755,6 @@ COMMENT ON COLUMN seqid.stat_server.timeline IS 'timeline that this server write
 COMMENT ON COLUMN seqid.stat_server.shard IS 'shard of this server: the entry of seqid.shards for its timeline, NULL if there is none';
 COMMENT ON COLUMN seqid.stat_server.shard_source IS 'source of seqid.shards, as in pg_settings.source, NULL if the setting is empty';
 COMMENT ON COLUMN seqid.stat_server.system_identifier IS 'system identifier of the data directory';
-COMMENT ON COLUMN seqid.stat_server.machine_id IS 'contents of /etc/machine-id, NULL unless the role is a member of pg_read_all_settings';
-COMMENT ON COLUMN seqid.stat_server.data_directory IS 'data directory, NULL unless the role is a member of pg_read_all_settings';
 
 CREATE FUNCTION seqid.version(OUT library text, OUT script text)
 RETURNS record
@@ -865,60 +861,53 @@ COMMENT ON COLUMN seqid.horizon_holders.sequence IS 'sequence that the transacti
 COMMENT ON COLUMN seqid.horizon_holders.value IS 'value that the horizon of the sequence cannot pass before the transaction ends, NULL if the role has no privilege on the sequence';
 
 --
--- A registry of shards, for many servers.  One database contains the registry.  Each
--- cluster and each stand-alone server is an owner: it claims shards in the registry, and
--- reports which shards it is configured to issue.  Generators never read the registry.
+-- A registry of shards, for many servers.  One database contains the registry.  Owners,
+-- such as clusters, claim shards in it.  Nodes check in: each reports which shards it is
+-- allowed to issue.  Generators never read the registry.
 --
 -- The functions run with the privileges of the caller, which must have access to the
 -- tables.
 --
 
 CREATE TABLE seqid.shard_registry (
-	owner text PRIMARY KEY CHECK (owner <> ''),
-	shards int4range NOT NULL
-		CHECK (NOT isempty(shards) AND shards <@ int4range(0, 1024)),
-	claimed_at timestamptz NOT NULL DEFAULT now(),
-	EXCLUDE USING gist (shards WITH &&)
+	shard int PRIMARY KEY CHECK (shard BETWEEN 0 AND 1023),
+	owner text NOT NULL CHECK (length(owner) BETWEEN 1 AND 64),
+	node text CHECK (length(node) BETWEEN 1 AND 64),
+	timeline bigint,
+	started_at timestamptz,
+	checked_in_at timestamptz
 );
 COMMENT ON TABLE seqid.shard_registry IS
-'which cluster or server issues the ids of which shards; see seqid.shard_claim()';
+'which owner has claimed a shard, and which node has checked in for it; see seqid.shard_claim() and seqid.shard_check_in()';
 COMMENT ON COLUMN seqid.shard_registry.owner IS 'name of a cluster, or of a stand-alone server';
-COMMENT ON COLUMN seqid.shard_registry.shards IS 'shards that only this owner issues';
-
-CREATE TABLE seqid.shard_members (
-	owner text NOT NULL REFERENCES seqid.shard_registry ON DELETE CASCADE,
-	timeline bigint NOT NULL,
-	place text NOT NULL,
-	checked_in_at timestamptz NOT NULL DEFAULT now(),
-	PRIMARY KEY (owner, timeline)
-);
-COMMENT ON TABLE seqid.shard_members IS
-'place of each timeline of an owner; see seqid.shard_check_in()';
-COMMENT ON COLUMN seqid.shard_members.place IS 'system identifier, machine, host and data directory';
+COMMENT ON COLUMN seqid.shard_registry.node IS 'node of the latest server that has checked in, NULL if there was none';
+COMMENT ON COLUMN seqid.shard_registry.timeline IS 'timeline of that server; NULL accepts any server';
+COMMENT ON COLUMN seqid.shard_registry.started_at IS 'time at which that server started';
+COMMENT ON COLUMN seqid.shard_registry.checked_in_at IS 'time of its last check-in';
 
 CREATE TABLE seqid.shard_conflicts (
-	owner text NOT NULL,
-	conflict text NOT NULL,
-	place text NOT NULL,
-	noticed_at timestamptz NOT NULL DEFAULT now()
+	owner text,
+	node text,
+	conflict text,
+	noticed_at timestamptz NOT NULL DEFAULT now(),
+	PRIMARY KEY (owner, node, conflict)
 );
 COMMENT ON TABLE seqid.shard_conflicts IS
-'check-ins that found shards in use by another owner, or at another place; see seqid.shard_check_in()';
+'conflicts that seqid.shard_check_in() has found';
+COMMENT ON COLUMN seqid.shard_conflicts.noticed_at IS 'time of the last check-in that found the conflict';
 
 SELECT pg_extension_config_dump('seqid.shard_registry', '');
-SELECT pg_extension_config_dump('seqid.shard_members', '');
 SELECT pg_extension_config_dump('seqid.shard_conflicts', '');
 
-CREATE FUNCTION seqid.shard_claim(owner text, count int DEFAULT 16)
+CREATE FUNCTION seqid.shard_claim(owner text, count int)
 RETURNS text
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	claimed int4range;
-	first int;
+	claimed int4multirange;
 BEGIN
-	IF count < 1 OR count > 1024 THEN
+	IF count NOT BETWEEN 1 AND 1024 THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = format('number of shards %s is out of range', count),
 			DETAIL = 'The number of shards must be between 1 and 1024.';
@@ -926,34 +915,25 @@ BEGIN
 
 	-- Two concurrent claims must not find the same free shards.
 	LOCK TABLE seqid.shard_registry IN SHARE ROW EXCLUSIVE MODE;
-	SELECT r.shards INTO claimed
-	  FROM seqid.shard_registry r WHERE r.owner = shard_claim.owner;
+	INSERT INTO seqid.shard_registry (shard, owner)
+		SELECT s, shard_claim.owner FROM generate_series(0, 1023) s
+		 WHERE NOT EXISTS (SELECT FROM seqid.shard_registry r WHERE r.shard = s)
+		 ORDER BY s
+		 LIMIT greatest(0, shard_claim.count -
+			(SELECT count(*) FROM seqid.shard_registry r WHERE r.owner = shard_claim.owner));
+	SELECT range_agg(int4range(r.shard, r.shard, '[]')) INTO claimed
+	  FROM seqid.shard_registry r WHERE r.owner = shard_claim.owner HAVING count(*) >= shard_claim.count;
 	IF claimed IS NULL THEN
-		SELECT min(c.start) INTO first
-		  FROM (SELECT 0 AS start UNION ALL SELECT upper(r.shards) FROM seqid.shard_registry r) c
-		 WHERE c.start + count <= 1024
-		   AND NOT EXISTS (SELECT FROM seqid.shard_registry r
-							WHERE r.shards && int4range(c.start, c.start + count));
-		IF first IS NULL THEN
-			RAISE program_limit_exceeded USING
-				MESSAGE = format('could not find %s consecutive free shards', count),
-				HINT = 'Claim fewer shards, or run SELECT seqid.shard_release(owner) for an owner that no longer issues ids.';
-		END IF;
-		claimed := int4range(first, first + count);
-		INSERT INTO seqid.shard_registry (owner, shards) VALUES (shard_claim.owner, claimed);
-	ELSIF upper(claimed) - lower(claimed) <> count THEN
-		RAISE invalid_parameter_value USING
-			MESSAGE = format('owner "%s" already has %s shards, not %s', left(owner, 64),
-							 upper(claimed) - lower(claimed), count),
-			HINT = 'To add shards, claim them with SELECT seqid.shard_claim() for another owner name, and add them to seqid.shards.';
+		RAISE program_limit_exceeded USING
+			MESSAGE = format('could not find %s free shards', count),
+			HINT = 'Claim fewer shards, or run SELECT seqid.shard_release(owner) for an owner that no longer issues ids.';
 	END IF;
-
-	RETURN CASE WHEN count = 1 THEN lower(claimed)::text
-				ELSE format('%s-%s', lower(claimed), upper(claimed) - 1) END;
+	RETURN (SELECT string_agg(concat_ws('-', lower(r), nullif(upper(r) - 1, lower(r))), ', ' ORDER BY r)
+			  FROM unnest(claimed) r);
 END
 $$;
 COMMENT ON FUNCTION seqid.shard_claim(text, int) IS
-'claim count (1 to 1024) free, consecutive shards for an owner, and return them as a list for seqid.shards; an owner that has count shards gets the same list again';
+'claim free shards for an owner until it has count (1 to 1024), and return all its shards as a list for seqid.shards';
 
 CREATE FUNCTION seqid.shard_release(owner text)
 RETURNS boolean
@@ -968,99 +948,62 @@ $$;
 COMMENT ON FUNCTION seqid.shard_release(text) IS
 'release the shards of an owner that no longer issues ids; false if it had none';
 
-CREATE FUNCTION seqid.shard_conflict(owner text, shards text, timeline bigint, place text)
+-- For each shard, only the latest server may go on: the one with the highest timeline,
+-- and of those on one timeline, such as a server and its clone, the one that started
+-- last.  A standby has no timeline, because it issues no ids.
+CREATE FUNCTION seqid.shard_check_in(owner text, node text, shards text, timeline bigint,
+	started_at timestamptz)
 RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	owned int4range;
-	others record;
-	elsewhere text;
+	allowed int4multirange;
+	conflict text;
 BEGIN
-	SELECT r.shards INTO owned
-	  FROM seqid.shard_registry r WHERE r.owner = shard_conflict.owner;
-	IF owned IS NULL THEN
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('owner "%s" has no shards', left(owner, 64)),
-			HINT = format('Run SELECT seqid.shard_claim(%L).', left(owner, 64));
+	-- Without these, a conflict could not be found.
+	IF num_nulls(owner, node, shards, started_at) > 0 THEN
+		RAISE null_value_not_allowed USING
+			MESSAGE = 'owner, node, shards and start time must not be NULL';
 	END IF;
-
 	-- Refuse the lists that seqid.shards refuses.  A list of all 1,024 shards, with spaces,
 	-- has less than 16 kB.
 	IF octet_length(shards) > 16384
-		OR shards !~ '^\s*(\d{1,4}\s*(-\s*\d{1,4}\s*)?(,\s*\d{1,4}\s*(-\s*\d{1,4}\s*)?)*)?$'
-		OR EXISTS (SELECT FROM regexp_matches(shards, '(\d+)\s*(?:-\s*(\d+))?', 'g') part
-				WHERE part[1]::int > part[2]::int OR greatest(part[1]::int, part[2]::int) > 1023) THEN
+		OR shards !~ '^\s*(\d{1,4}\s*(-\s*\d{1,4}\s*)?(,\s*\d{1,4}\s*(-\s*\d{1,4}\s*)?)*)?$' THEN
 		RAISE invalid_text_representation USING
 			MESSAGE = format('"%s" is not a list of shards', left(shards, 64)),
 			HINT = 'Write numbers from 0 to 1023 and ascending ranges, separated by commas, for example "3, 16-31".';
 	END IF;
+	SELECT range_agg(int4range(part[1]::int, coalesce(part[2], part[1])::int, '[]')) INTO allowed
+	  FROM regexp_matches(shards, '(\d+)\s*(?:-\s*(\d+))?', 'g') part;
 
-	SELECT l.shard, r.owner AS holder INTO others
-	  FROM (SELECT generate_series(part[1]::int, coalesce(part[2], part[1])::int) AS shard
-			  FROM regexp_matches(shard_conflict.shards, '(\d+)\s*(?:-\s*(\d+))?', 'g') part) l
-	  LEFT JOIN seqid.shard_registry r ON r.shards @> l.shard
-	 WHERE NOT owned @> l.shard
-	 ORDER BY l.shard LIMIT 1;
-	IF others.shard IS NOT NULL THEN
-		RETURN format('It is configured to issue shard %s, which %s.', others.shard,
-					  coalesce('"' || others.holder || '" has claimed', 'no owner has claimed'));
-	END IF;
+	-- Two concurrent check-ins must not both be the latest.
+	LOCK TABLE seqid.shard_registry IN SHARE ROW EXCLUSIVE MODE;
+	SELECT CASE WHEN r.owner IS DISTINCT FROM shard_check_in.owner
+				THEN format('The node is allowed to issue shard %s, which %s has claimed.', s,
+							coalesce('"' || r.owner || '"', 'no owner'))
+				ELSE format('A later server, node "%s" on timeline %s, has checked in for shard %s.',
+							r.node, r.timeline, s) END INTO conflict
+	  FROM unnest(allowed) a CROSS JOIN generate_series(lower(a), upper(a) - 1) s
+	  LEFT JOIN seqid.shard_registry r ON r.shard = s
+	 WHERE r.owner IS DISTINCT FROM shard_check_in.owner
+		OR (r.timeline, r.started_at) > (shard_check_in.timeline, shard_check_in.started_at)
+	 ORDER BY s LIMIT 1;
 
-	-- A standby has no timeline, because it issues no ids.
-	IF timeline IS NOT NULL THEN
-		INSERT INTO seqid.shard_members AS m (owner, timeline, place)
-			VALUES (shard_conflict.owner, shard_conflict.timeline, shard_conflict.place)
-			ON CONFLICT ON CONSTRAINT shard_members_pkey DO UPDATE SET checked_in_at = now()
-			RETURNING m.place INTO elsewhere;
-		IF elsewhere <> place THEN
-			RETURN format('Timeline %s has checked in from another place: %s.', timeline, elsewhere);
-		END IF;
-	END IF;
-	RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION seqid.shard_conflict(text, text, bigint, text) IS
-'part of seqid.shard_check_in(); do not call it directly';
-
--- A procedure, because it must commit the row of a conflict before it raises the error.  A
--- procedure that commits cannot set a search_path.
-CREATE PROCEDURE seqid.shard_check_in(owner text, shards text, system_identifier bigint,
-	timeline bigint, machine_id text, host text, data_directory text)
-LANGUAGE plpgsql
-AS $$
-DECLARE
-	place pg_catalog.text;
-	conflict pg_catalog.text;
-BEGIN
-	-- Without these, two places could look equal, or a list look empty.
-	IF data_directory IS NULL OR system_identifier IS NULL THEN
-		RAISE null_value_not_allowed USING
-			MESSAGE = 'system identifier and data directory must not be NULL',
-			HINT = 'Read them from the view seqid.stat_server as a member of pg_read_all_settings.';
-	END IF;
-	IF shards IS NULL THEN
-		RAISE null_value_not_allowed USING
-			MESSAGE = 'list of shards must not be NULL',
-			HINT = 'Pass an empty string for a member without shards.';
-	END IF;
-	place := pg_catalog.format('system %s, machine %s, host %s, %s', system_identifier,
-							   coalesce(machine_id, 'unknown'), coalesce(host, 'unknown'), data_directory);
-	conflict := seqid.shard_conflict(owner, shards, timeline, place);
 	IF conflict IS NOT NULL THEN
-		INSERT INTO seqid.shard_conflicts (owner, conflict, place)
-			VALUES (owner, conflict, place);
-		COMMIT;
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = pg_catalog.format('shards of "%s" are in conflict', pg_catalog.left(owner, 64)),
-			DETAIL = conflict,
-			HINT = 'Correct seqid.shards on this server, or stop one of the two servers: they can issue the same ids.';
+		INSERT INTO seqid.shard_conflicts VALUES (owner, node, conflict)
+			ON CONFLICT ON CONSTRAINT shard_conflicts_pkey DO UPDATE SET noticed_at = now();
+	ELSIF timeline IS NOT NULL THEN
+		UPDATE seqid.shard_registry r
+		   SET node = shard_check_in.node, timeline = shard_check_in.timeline,
+			   started_at = shard_check_in.started_at, checked_in_at = now()
+		 WHERE allowed @> r.shard;
 	END IF;
+	RETURN conflict;
 END
 $$;
-COMMENT ON PROCEDURE seqid.shard_check_in(text, text, bigint, bigint, text, text, text) IS
-'report where a server of an owner is and which shards it is configured to issue; for a conflict with another owner or place, add a row to seqid.shard_conflicts and raise an error';
+COMMENT ON FUNCTION seqid.shard_check_in(text, text, text, bigint, timestamptz) IS
+'report which shards a node is allowed to issue, its timeline (NULL for a standby) and when it started; return a conflict with another owner or a later server, or NULL if there is none';
 
 --
 -- Repair
@@ -1191,7 +1134,7 @@ GRANT SELECT ON SEQUENCE seqid.clock_mark TO PUBLIC;
 GRANT UPDATE ON SEQUENCE seqid.clock_mark TO pg_database_owner;
 
 -- TRIGGER is not granted, because a trigger would run as the role that claims a shard.
-GRANT INSERT, UPDATE, DELETE, TRUNCATE ON seqid.shard_registry, seqid.shard_members, seqid.shard_conflicts
+GRANT INSERT, UPDATE, DELETE, TRUNCATE ON seqid.shard_registry, seqid.shard_conflicts
 	TO pg_database_owner WITH GRANT OPTION;
 
 -- A witness moves keys ahead of the clock, up to the limit that all databases share.

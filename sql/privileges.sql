@@ -33,9 +33,8 @@ CREATE EXTENSION seqid SCHEMA traps;
 SELECT error_of('CREATE TRIGGER t AFTER INSERT ON seqid.shard_registry EXECUTE FUNCTION suppress_redundant_updates_trigger()');
 RESET ROLE;
 SELECT seqid.shard_claim('alpha', 8) AS alpha, seqid.shard_claim('beta', 1) AS beta;
-CALL seqid.shard_check_in('alpha', '0-7', 1, 1, 'm', 'h', 'd');
-SELECT seqid.shard_conflict('alpha', '0-8', 1, 'elsewhere');
-SELECT seqid.shard_conflict('alpha', '0-7', 1, 'elsewhere');
+SELECT seqid.shard_check_in('alpha', 'one', '0-7', 2, now()), seqid.shard_check_in('alpha', 'one', '0-8', 2, now()),
+       seqid.shard_check_in('alpha', 'two', '0-7', 1, now());
 SELECT seqid.shard_release('beta') AS released, seqid.shard_release('beta') AS once_more;
 -- nor do its views and constraints depend on any of it
 DROP OPERATOR traps.&& (int4range, int4range), traps.<@ (int4range, int4range), traps.@> (int4range, int),

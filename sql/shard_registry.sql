@@ -1,95 +1,146 @@
 --
 -- The registry of shards
 --
--- the lowest run that is free, and the same again
-SELECT seqid.shard_claim('alpha') AS alpha, seqid.shard_claim('beta', 8) AS beta, seqid.shard_claim('gamma', 1) AS gamma,
-       seqid.shard_claim('alpha') AS alpha_again;
+-- Claims: the lowest free shards, as a list
+SELECT seqid.shard_claim('alpha', 16) AS alpha, seqid.shard_claim('beta', 8) AS beta, seqid.shard_claim('gamma', 1) AS gamma,
+       seqid.shard_claim('alpha', 16) AS again, seqid.shard_claim('alpha', 1) AS fewer;
 SELECT seqid.shard_release('beta') AS released, seqid.shard_release('beta') AS once_more;
--- 8 are free between the others: who needs 9 goes behind them
-SELECT seqid.shard_claim('delta', 9) AS delta, seqid.shard_claim('epsilon', 8) AS epsilon;
-SELECT owner, shards FROM seqid.shard_registry ORDER BY shards;
--- what seqid.shards takes
-SELECT set_config('seqid.shards', seqid.shard_claim('alpha'), false) AS list;
-SELECT snowflake_shard(snowflake_nextval()) AS first_of_list;
+SELECT seqid.shard_claim('delta', 6) AS delta, seqid.shard_claim('epsilon', 4) AS epsilon;
+-- an owner that needs more claims more, and all of its shards are one owner's
+SELECT seqid.shard_claim('alpha', 17) AS alpha;
+SELECT seqid.shard_check_in('alpha', 'one', seqid.shard_claim('alpha', 17), 1, '2026-01-01 10:00+00') AS conflict;
+-- seqid.shards accepts the list
+SELECT set_config('seqid.shards', seqid.shard_claim('epsilon', 4), false) AS list, snowflake_shard(snowflake_nextval()) AS first;
 RESET seqid.shards;
 
--- arguments, and the end
-SELECT error_of($$SELECT seqid.shard_claim('alpha', 8)$$);
-SELECT error_of($$SELECT seqid.shard_claim('zeta', 0)$$);
-SELECT error_of($$SELECT seqid.shard_claim('zeta', 1025)$$);
-SELECT left(error_of($$SELECT seqid.shard_claim('')$$), 5) AS no_name;
-SELECT error_of($$SELECT seqid.shard_claim('zeta', 991)$$);
-SELECT seqid.shard_claim('zeta', 990) AS the_rest;
-SELECT error_of($$SELECT seqid.shard_claim('eta', 1)$$);
+SELECT error_of(format('SELECT seqid.shard_claim(''zeta'', %s)', n)) FROM unnest(ARRAY[0, 1025, 997]) n;
+SELECT error_of($$SELECT seqid.shard_claim('alpha', 1014)$$);
+SELECT seqid.shard_claim('zeta', 996) AS the_rest;
+SELECT left(error_of($$SELECT seqid.shard_claim('eta', 1)$$), 5) AS none_free;
 SELECT seqid.shard_release('zeta') AS released;
-SELECT seqid.shard_claim(NULL) IS NULL AS no_owner, seqid.shard_claim('alpha', NULL) IS NULL AS no_count, seqid.shard_release(NULL) IS NULL AS nothing;
--- by hand, too, no shard is two owners'
-SELECT left(error_of($$INSERT INTO seqid.shard_registry VALUES ('eta', '[15,16]')$$), 5) AS overlaps;
-SELECT left(error_of($$INSERT INTO seqid.shard_registry VALUES ('eta', '[1024,1025)')$$), 5) AS beyond;
-SELECT left(error_of($$INSERT INTO seqid.shard_registry VALUES ('eta', 'empty')$$), 5) AS none;
+SELECT left(error_of($$SELECT seqid.shard_claim('', 1)$$), 5) AS no_name,
+       seqid.shard_claim(NULL, 1) IS NULL AS null_owner, seqid.shard_claim('alpha', NULL) IS NULL AS null_count,
+       seqid.shard_release(NULL) IS NULL AS release_null;
+-- claims by hand
+SELECT left(error_of(format('INSERT INTO seqid.shard_registry (shard, owner) VALUES (%s, ''eta'')', shard)), 5) AS error
+  FROM unnest(ARRAY[15, -1, 1024]) shard;
+DELETE FROM seqid.shard_registry;
 
 --
--- Checking in
+-- Check-ins.  Each case is a registry of its own, and check-ins one after the other:
+-- owner, node, shards, timeline, start.  The last column is whether each has a conflict.
 --
--- a cluster and its failover: a standby, the primary, and then the other node
-CALL seqid.shard_check_in('alpha', '0-15', 7000000000000000001, NULL, 'm2', 'two', '/data');
-CALL seqid.shard_check_in('alpha', '0-15', 7000000000000000001, 1, 'm1', 'one', '/data');
-CALL seqid.shard_check_in('alpha', ' 0-3, 15,4', 7000000000000000001, 1, 'm1', 'one', '/data');
-CALL seqid.shard_check_in('alpha', '0-15', 7000000000000000001, 2, 'm2', 'two', '/data');
-SELECT owner, timeline, place FROM seqid.shard_members ORDER BY timeline;
-SELECT count(*) AS conflicts FROM seqid.shard_conflicts;
--- somebody else's shard, one that nobody has claimed, a place that is another
-\set SHOW_CONTEXT never
-CALL seqid.shard_check_in('alpha', '0-16', 7000000000000000001, 2, 'm2', 'two', '/data');
-CALL seqid.shard_check_in('alpha', '0-15, 900', 7000000000000000001, 2, 'm2', 'two', '/data');
-CALL seqid.shard_check_in('alpha', '0-15', 7000000000000000001, 2, 'm1', 'one', '/data');
-CALL seqid.shard_check_in('alpha', '0-15', 7000000000000000002, 2, 'm2', 'two', '/data');
-SELECT owner, conflict, place FROM seqid.shard_conflicts ORDER BY noticed_at;
--- who has no shards, and who is configured to issue none
-CALL seqid.shard_check_in('theta', '5', 7000000000000000003, 1, 'm3', 'three', '/data');
-CALL seqid.shard_check_in('gamma', '', 7000000000000000003, 1, 'm3', 'three', '/data');
-CALL seqid.shard_check_in('gamma', 'abc', 7000000000000000003, 1, 'm3', 'three', '/data');
-CALL seqid.shard_check_in('gamma', '24-', 7000000000000000003, 1, 'm3', 'three', '/data');
--- what seqid.shards refuses, too
-CALL seqid.shard_check_in('gamma', '24-16', 7000000000000000003, 1, 'm3', 'three', '/data');
-CALL seqid.shard_check_in('gamma', '24, 1023-1024', 7000000000000000003, 1, 'm3', 'three', '/data');
-CALL seqid.shard_check_in('gamma', '1024', 7000000000000000003, 1, 'm3', 'three', '/data');
-SELECT list, left(error_of(format('SELECT seqid.shard_conflict(''gamma'', %L, 1, ''here'')', list)), 5) AS conflict,
+CREATE TABLE cases (place serial, name text, check_ins text[], expected text);
+INSERT INTO cases (name, check_ins, expected) VALUES
+('own shards', '{{shop,one,0-3,1,10:00},{shop,two,4-7,2,10:00}}', 'no no'),
+('some of the own shards', '{{shop,one,"3, 1",1,10:00}}', 'no'),
+('no shards', '{{shop,one,"",1,10:00}}', 'no'),
+('a shard of another owner', '{{shop,one,7-8,1,10:00}}', 'yes'),
+('a shard that no owner has claimed', '{{shop,one,100,1,10:00}}', 'yes'),
+('an owner that has claimed nothing', '{{nobody,one,0,1,10:00}}', 'yes'),
+('a standby', '{{shop,one,0,1,10:00},{shop,two,0,NULL,09:00},{shop,one,0,1,10:00}}', 'no no no'),
+('a standby with a shard of another owner', '{{shop,two,8,NULL,10:00}}', 'yes'),
+('restart', '{{shop,one,0,1,10:00},{shop,one,0,1,11:00},{shop,one,0,1,11:00}}', 'no no no'),
+('failover, one shard', '{{shop,one,0,1,10:00},{shop,two,0,2,09:00},{shop,two,0,2,09:00}}', 'no no no'),
+('failover and back', '{{shop,one,0,1,10:00},{shop,two,0,2,09:00},{shop,one,0,NULL,12:00},{shop,one,0,3,12:00}}', 'no no no no'),
+('the old primary continues, one shard', '{{shop,one,0,1,10:00},{shop,two,0,2,09:00},{shop,one,0,1,10:00},{shop,two,0,2,09:00}}', 'no no yes no'),
+('the old primary restarts, one shard', '{{shop,one,0,1,10:00},{shop,two,0,2,09:00},{shop,one,0,1,11:00}}', 'no no yes'),
+('the old primary checks in for the first time', '{{shop,two,0,2,09:00},{shop,one,0,1,10:00}}', 'no yes'),
+('the old primary continues, list for each node', '{{shop,one,0-3,1,10:00},{shop,two,4-7,2,09:00},{shop,one,0-3,1,10:00}}', 'no no no'),
+('the old primary continues, common list', '{{shop,one,0-7,1,10:00},{shop,two,0-7,2,09:00},{shop,one,0-7,1,10:00}}', 'no no yes'),
+('two promotions to one timeline, common list', '{{shop,two,0-7,2,09:00},{shop,three,0-7,2,09:30},{shop,two,0-7,2,09:00}}', 'no no yes'),
+('two promotions to one timeline, list for each node', '{{shop,two,0-3,2,09:00},{shop,three,4-7,2,09:30},{shop,two,0-3,2,09:00}}', 'no no no'),
+('two servers with one shard', '{{shop,one,0,1,10:00},{shop,two,0,1,11:00},{shop,one,0,1,10:00},{shop,two,0,1,11:00}}', 'no no yes no'),
+('lists that overlap', '{{shop,one,0-4,1,10:00},{shop,two,4-7,1,11:00},{shop,one,0-4,1,10:00}}', 'no no yes'),
+('a clone of the machine', '{{shop,one,0,1,10:00},{shop,one,0,1,11:00},{shop,one,0,1,10:00},{shop,one,0,1,11:00}}', 'no no yes no'),
+('the original restarts beside its clone', '{{shop,one,0,1,10:00},{shop,one,0,1,11:00},{shop,one,0,1,12:00},{shop,one,0,1,11:00}}', 'no no no yes'),
+('a server recovered to a point in time', '{{shop,one,0,1,10:00},{shop,copy,0,2,11:00},{shop,one,0,1,10:00}}', 'no no yes'),
+('a clone with its memory, whose start time is the same', '{{shop,one,0,1,10:00},{shop,one,0,1,10:00}}', 'no no'),
+('an earlier server that checks in no more', '{{shop,one,0,1,10:00},{shop,two,0,1,11:00},{shop,two,0,1,11:00}}', 'no no no'),
+('pg_upgrade, which begins with timeline 1', '{{shop,one,0,2,10:00},{shop,one,0,1,11:00}}', 'no yes'),
+('a restart after which the clock was set back', '{{shop,one,0,1,10:00},{shop,one,0,1,09:00}}', 'no yes'),
+('a node that has another name', '{{shop,one,0,1,10:00},{shop,first,0,1,10:00}}', 'no no');
+
+CREATE FUNCTION conflicts(check_ins text[]) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	c text[];
+	conflicts text[];
+BEGIN
+	DELETE FROM seqid.shard_registry;
+	PERFORM seqid.shard_claim('shop', 8), seqid.shard_claim('warehouse', 8);
+	FOREACH c SLICE 1 IN ARRAY check_ins LOOP
+		conflicts := conflicts || CASE WHEN seqid.shard_check_in(c[1], c[2], c[3], nullif(c[4], 'NULL')::bigint,
+			('2026-01-01 ' || c[5] || '+00')::timestamptz) IS NULL THEN 'no' ELSE 'yes' END;
+	END LOOP;
+	RETURN array_to_string(conflicts, ' ');
+END
+$$;
+SELECT name, conflicts(check_ins), expected FROM cases WHERE conflicts(check_ins) IS DISTINCT FROM expected ORDER BY place;
+SELECT name, expected AS conflict FROM cases ORDER BY place;
+
+-- A conflict leaves one row, also if it is found twice, and a server that was accepted none.
+DELETE FROM seqid.shard_conflicts;
+SELECT conflicts('{{shop,two,0,2,09:00},{shop,one,0,1,10:00},{shop,one,0,1,10:00},{shop,one,8,1,10:00},{shop,one,100,1,10:00}}');
+SELECT owner, node, conflict, noticed_at = now() AS now FROM seqid.shard_conflicts ORDER BY conflict;
+SELECT shard, owner, node, timeline, started_at = '2026-01-01 09:00+00' AS started, checked_in_at = now() AS checked_in
+  FROM seqid.shard_registry WHERE node IS NOT NULL ORDER BY shard;
+-- A server that has moved for good, such as after pg_upgrade, is accepted again.
+UPDATE seqid.shard_registry SET timeline = NULL WHERE owner = 'shop';
+SELECT seqid.shard_check_in('shop', 'two', '0', 1, '2026-01-01 11:00+00') AS conflict;
+SELECT node, timeline FROM seqid.shard_registry WHERE shard = 0;
+-- A released shard forgets its node.
+SELECT seqid.shard_release('shop') AS released;
+SELECT seqid.shard_claim('other', 1) AS other, seqid.shard_check_in('other', 'new', '0', 1, '2026-01-01 08:00+00') AS conflict;
+
+-- Arguments
+SELECT seqid.shard_claim('gamma', 1) AS gamma;
+SELECT error_of(format('SELECT seqid.shard_check_in(%L, %L, %L, 1, %L)', a[1], a[2], a[3], a[4]::timestamptz)) AS error
+  FROM (VALUES (ARRAY[NULL, 'one', '1', '2026-01-01']), (ARRAY['gamma', NULL, '1', '2026-01-01']),
+               (ARRAY['gamma', 'one', NULL, '2026-01-01']), (ARRAY['gamma', 'one', '1', NULL])) v (a);
+-- It refuses the lists that seqid.shards refuses; 1024 is no owner's.
+SELECT list, left(error_of(format('SELECT seqid.shard_check_in(''gamma'', ''one'', %L, 1, now())', list)), 5) AS check_in,
        left(error_of(format('SET seqid.shards = %L', list)), 5) AS setting
-  FROM unnest(ARRAY['24', '24-24', ' 24 - 24 ', '24,', '24 24', '24-', '-24', '24-24-24', '24-23', '0-1024', '9999', '24;']) list;
-SELECT error_of(format('SELECT seqid.shard_conflict(''gamma'', %L, 1, ''here'')', repeat('24, ', 300000) || '24')) AS too_long;
-SELECT error_of(format('SELECT seqid.shard_conflict(%L, ''24'', 1, ''here'')', repeat('gamma ', 300000))) AS long_name;
-CALL seqid.shard_check_in('gamma', '24', 7000000000000000003, 1, 'm3', 'three', NULL);
-CALL seqid.shard_check_in('gamma', NULL, 7000000000000000003, 1, 'm3', 'three', '/data');
-CALL seqid.shard_check_in('gamma', '99999999999', 7000000000000000003, 1, 'm3', 'three', '/data');
-CALL seqid.shard_check_in('gamma', E'24,\t24', 7000000000000000003, 2, NULL, NULL, '/data');
-SELECT place FROM seqid.shard_members WHERE owner = 'gamma' AND timeline = 2;
-DELETE FROM seqid.shard_members WHERE owner = 'gamma';
--- what a member sends, read off itself
-SELECT format('CALL seqid.shard_check_in(%L, %L, %s, %s, %L, %L, %L)', 'gamma', '24', system_identifier, timeline,
-              coalesce(machine_id, '-'), 'here', data_directory) AS call FROM seqid.stat_server \gset
-:call;
-SELECT count(*) AS members FROM seqid.shard_members WHERE owner = 'gamma';
--- released, it is forgotten with its places
-SELECT seqid.shard_release('alpha') AS released, (SELECT count(*) FROM seqid.shard_members WHERE owner = 'alpha') AS before_the_end_of_this;
-SELECT count(*) AS members FROM seqid.shard_members WHERE owner = 'alpha';
+  FROM unnest(ARRAY['1', '1-1', ' 1 - 1 ', E'1,\t2', '', '1,', '1 1', '1-', '-1', '1-1-1', '2-1', '9999-0', '99999', '1;', 'abc']) list;
+SELECT seqid.shard_check_in('gamma', 'one', '1, 1023-1024', 1, now()) IS NOT NULL AS beyond;
+SELECT error_of(format('SELECT seqid.shard_check_in(''gamma'', ''one'', %L, 1, now())', repeat('1, ', 300000) || '1')) AS too_long;
+SELECT error_of($$SELECT seqid.shard_check_in('gamma', 'one', 'abc', 1, now())$$);
+-- Names have at most 64 characters.
+SELECT left(error_of(statement), 5) AS error FROM unnest(ARRAY[
+	$$SELECT seqid.shard_claim(repeat('o', 64), 1)$$, $$SELECT seqid.shard_claim(repeat('o', 65), 1)$$,
+	$$SELECT seqid.shard_check_in('gamma', repeat('n', 64), '1', 1, now())$$,
+	$$SELECT seqid.shard_check_in('gamma', repeat('n', 65), '1', 1, now())$$]) statement;
 
--- privileges are the tables'; nobody's search_path matters
+-- Privileges are those of the tables, and the caller's search_path does not matter.
 CREATE ROLE regress_seqid_member;
 SET ROLE regress_seqid_member;
-SELECT error_of($$SELECT seqid.shard_claim('iota')$$);
-SELECT error_of($$SELECT seqid.shard_release('gamma')$$);
-CALL seqid.shard_check_in('gamma', '24', 1, 1, 'm', 'h', 'd');
+SELECT left(error_of(statement), 5) AS error FROM unnest(ARRAY[
+	$$SELECT seqid.shard_claim('iota', 1)$$, $$SELECT seqid.shard_release('other')$$,
+	$$SELECT seqid.shard_check_in('other', 'new', '0', 1, now())$$]) statement;
 RESET ROLE;
-GRANT SELECT, INSERT, UPDATE, DELETE ON seqid.shard_registry, seqid.shard_members, seqid.shard_conflicts TO regress_seqid_member;
+GRANT UPDATE ON seqid.shard_registry TO regress_seqid_member;
+GRANT INSERT, UPDATE ON seqid.shard_conflicts TO regress_seqid_member;
 SET ROLE regress_seqid_member;
 SET search_path = pg_catalog;
-SELECT seqid.shard_claim('iota');
-CALL seqid.shard_check_in('iota', '0-15', 1, 1, 'm', 'h', 'd');
+SELECT seqid.shard_check_in('other', 'new', '0', 1, now()), seqid.shard_check_in('other', 'new', '5', 1, now());
 SHOW search_path;
 RESET search_path;
 RESET ROLE;
+
+-- A publication of all tables does not prevent changes: the tables have replica identities.
+SET client_min_messages = error;
+BEGIN;
+CREATE PUBLICATION regress_seqid_all FOR ALL TABLES;
+UPDATE seqid.shard_registry SET timeline = NULL;
+UPDATE seqid.shard_conflicts SET noticed_at = now();
 DELETE FROM seqid.shard_registry;
 DELETE FROM seqid.shard_conflicts;
-REVOKE ALL ON seqid.shard_registry, seqid.shard_members, seqid.shard_conflicts FROM regress_seqid_member;
+ROLLBACK;
+RESET client_min_messages;
+
+DELETE FROM seqid.shard_registry;
+DELETE FROM seqid.shard_conflicts;
+REVOKE ALL ON seqid.shard_registry, seqid.shard_conflicts FROM regress_seqid_member;
 DROP ROLE regress_seqid_member;
+DROP FUNCTION conflicts(text[]);
+DROP TABLE cases;

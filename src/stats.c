@@ -11,7 +11,6 @@
 #include "access/xlog.h"
 #include "bits/comb_layout.h"
 #include "bits/snowflake_layout.h"
-#include "catalog/pg_authid.h"
 #include "clock/clock_mark.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -22,8 +21,6 @@
 #include "pg/wall_clock.h"
 #include "state/database_state.h"
 #include "state/server_shard.h"
-#include "storage/fd.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
@@ -85,28 +82,11 @@ years_left(void)
 }
 
 /*
- * Returns the machine ID, or NULL if the machine has none.  All servers of a machine have
- * the same; a clone of a machine should get another.
- */
-static Datum
-machine_id(bool *isnull)
-{
-	char		id[33];
-	FILE	   *file = AllocateFile("/etc/machine-id", "r");
-
-	*isnull = (file == NULL || fscanf(file, "%32[0-9a-f]", id) != 1);
-	if (file != NULL)
-		FreeFile(file);
-	return *isnull ? (Datum) 0 : CStringGetTextDatum(id);
-}
-
-/*
  * seqid.stat_server() returns (library, preloaded, timeline, shard, shard_source,
- *	system_identifier, machine_id, data_directory)
+ *	system_identifier)
  *	  Returns one row.  timeline and shard are NULL on a standby.  shard and shard_source
  *	  are NULL if seqid.shards is empty, or if a parallel query prevents that settings
- *	  are defined.  machine_id and data_directory are NULL unless the user is a member
- *	  of pg_read_all_settings.
+ *	  are defined.
  */
 PG_FUNCTION_INFO_V1(seqid_stat_server);
 Datum
@@ -114,8 +94,8 @@ seqid_stat_server(PG_FUNCTION_ARGS)
 {
 	int			shard = -1;
 	bool		has_list = false;
-	Datum		values[8];
-	bool		nulls[8] = {false};
+	Datum		values[6];
+	bool		nulls[6] = {false};
 
 	if (!seqid_settings_defined)
 		seqid_define_settings();
@@ -134,14 +114,6 @@ seqid_stat_server(PG_FUNCTION_ARGS)
 	values[4] = has_list ? CStringGetTextDatum(seqid_shard_source()) : (Datum) 0;
 	nulls[4] = !has_list;
 	values[5] = Int64GetDatum((int64) GetSystemIdentifier());
-	nulls[6] = nulls[7] = true;
-	if (has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_SETTINGS))
-	{
-		values[6] = machine_id(&nulls[6]);
-		values[7] = CStringGetTextDatum(DataDir);
-		nulls[7] = false;
-	}
-
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }
 
