@@ -1,4 +1,4 @@
-# Partitions on two servers, by postgres_fdw.
+# Partitions on two servers, by postgres_fdw, as docs/clusters.md says.
 #
 # The router has foreign tables as partitions.  The server that plans an INSERT
 # evaluates the default, so its shard is in the key, wherever the row is stored.
@@ -7,24 +7,28 @@ use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
+use SeqidPage;
 
+my $page = SeqidPage->new("$FindBin::RealBin/../../docs/clusters.md");
 my $old = new_server('old', conf => "seqid.shards = '20'");
 my $new = new_server('new', conf => "seqid.shards = '21'");
 my $router = new_server('router', conf => "seqid.shards = '30'");
 
-# With extensions 'seqid' the router sends immutable functions to the servers.
-$router->safe_psql('postgres', 'CREATE EXTENSION postgres_fdw');
+# recipe($name): the statements of a recipe, for the servers of this test.
+sub recipe ($name)
+{
+	my %server = (old => $old, new => $new);
+	my $sql = join '', map { $_->{text} } grep { ($_->{recipe} // '') eq $name } @{ $page->{blocks} };
+
+	die "the page has no recipe '$name'" if $sql eq '';
+	return $sql =~ s/host '(\w+)', dbname 'shop'/sprintf "host '%s', port '%s', dbname 'postgres'", $server{$1}->host, $server{$1}->port/ger;
+}
+
 for my $node ($old, $new)
 {
-	my ($name, $host, $port) = ($node->name, $node->host, $node->port);
-
-	$router->safe_psql('postgres', qq{
-		CREATE SERVER $name FOREIGN DATA WRAPPER postgres_fdw
-		    OPTIONS (host '$host', port '$port', dbname 'postgres', extensions 'seqid');
-		CREATE USER MAPPING FOR CURRENT_USER SERVER $name;});
 	$node->safe_psql('postgres', q{
 		CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), note text NOT NULL);
-		CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), customer bigint);});
+		CREATE TABLE carts (id bigint PRIMARY KEY DEFAULT snowflake_nextval(), customer bigint);});
 }
 
 # is_plan($tables, $query, $name): the foreign tables that a plan of the router scans.
@@ -36,12 +40,8 @@ sub is_plan ($tables, $query, $name)
 }
 
 # By time: rows of before 2026 on one server, later rows on the other
+$router->safe_psql('postgres', recipe('fdw-by-time'));
 $router->safe_psql('postgres', q{
-	CREATE TABLE events (id bigint NOT NULL DEFAULT snowflake_nextval(), note text) PARTITION BY RANGE (id);
-	CREATE FOREIGN TABLE events_old PARTITION OF events
-	    FOR VALUES FROM (0) TO (snowflake_first('2026-01-01 00:00+00')) SERVER old OPTIONS (table_name 'events');
-	CREATE FOREIGN TABLE events_new PARTITION OF events
-	    FOR VALUES FROM (snowflake_first('2026-01-01 00:00+00')) TO (MAXVALUE) SERVER new OPTIONS (table_name 'events');
 	CREATE FOREIGN TABLE no_default (id bigint, note text) SERVER new OPTIONS (table_name 'events');
 	CREATE FOREIGN TABLE no_column (note text) SERVER new OPTIONS (table_name 'events');
 	INSERT INTO events (note) SELECT 'today' FROM generate_series(1, 1000);
@@ -73,29 +73,41 @@ like(outcome($router, 'EXPLAIN (VERBOSE) SELECT * FROM events_new WHERE snowflak
 
 # By shard: the INSERT chooses the server.  The servers must not issue the shards that
 # the router issues for them.
-$router->safe_psql('postgres', q{
-	CREATE TABLE orders (id bigint NOT NULL DEFAULT snowflake_nextval(), customer bigint)
-	    PARTITION BY LIST (snowflake_shard(id));
-	CREATE FOREIGN TABLE orders_20 PARTITION OF orders FOR VALUES IN (20) SERVER old OPTIONS (table_name 'orders');
-	CREATE FOREIGN TABLE orders_21 PARTITION OF orders FOR VALUES IN (21) SERVER new OPTIONS (table_name 'orders');});
-is(outcome($router, 'INSERT INTO orders (customer) VALUES (1)'),
-	23514, 'no partition has the shard of the router');
 for my $node ($old, $new)
 {
 	$node->append_conf('postgresql.conf', "seqid.allowed_shards = '0-19, 22-1023'");
 	$node->restart;
 }
-is(outcome($old, 'INSERT INTO orders (customer) VALUES (1)'),
+is(outcome($old, 'INSERT INTO carts (customer) VALUES (1)'),
 	55000, 'a server does not issue a shard of the router');
-$router->safe_psql('postgres',
-	'INSERT INTO orders SELECT snowflake_nextval(20 + jump_hash(c, 2)), c FROM generate_series(1, 1000) c');
-is(outcome($router, 'SELECT bool_and(snowflake_shard(id) = 20 + jump_hash(customer, 2)) AND count(*) = 1000 FROM orders'),
+$router->safe_psql('postgres', recipe('fdw-by-shard'));
+is(outcome($router, 'INSERT INTO carts VALUES (snowflake_nextval(), 1)'),
+	23514, 'no partition has the shard of the router');
+is(outcome($router, 'SELECT bool_and(snowflake_shard(id) = 20 + jump_hash(customer, 2)) AND count(*) = 1000 FROM carts'),
 	't', 'jump_hash chooses the server of a row');
-is(outcome($old, 'SELECT DISTINCT snowflake_shard(id) FROM orders'), 20, 'a server has the rows of its shard');
+is(outcome($old, 'SELECT DISTINCT snowflake_shard(id) FROM carts'), 20, 'a server has the rows of its shard');
 
-my $id = $router->safe_psql('postgres', 'SELECT max(id) FROM orders_21');
-is_plan('orders_20 orders_21', "SELECT * FROM orders WHERE id = $id", 'a key alone reads both servers');
-is_plan('orders_21', "SELECT * FROM orders WHERE id = $id AND snowflake_shard(id) = snowflake_shard($id)",
+my $id = $router->safe_psql('postgres', 'SELECT max(id) FROM carts_21');
+is_plan('carts_20 carts_21', "SELECT * FROM carts WHERE id = $id", 'a key alone reads both servers');
+is_plan('carts_21', "SELECT * FROM carts WHERE id = $id AND snowflake_shard(id) = snowflake_shard($id)",
 	'a key with its shard reads one server');
+
+# The horizon of the router: the second read in one transaction uses the remote snapshot
+# of the first, although the transaction is READ COMMITTED.
+my $reader = SeqidSession->new($router);
+my $read = recipe('fdw-read') =~ s/^(BEGIN|COMMIT);\n//mgr;
+my $late = sub { $reader->query($read) =~ /late/ ? 'found' : 'missed' };
+$reader->query("BEGIN;\n$read");
+$router->safe_psql('postgres', "INSERT INTO events (note) VALUES ('late')");
+poll_until
+{
+	outcome($router, 'CALL seqid.horizon() \gset
+		SELECT :snowflake > (SELECT max(id) FROM events)') eq 't'
+} or die 'the horizon stands still';
+is($late->() . $reader->errors, 'missed', 'a second read in a transaction misses a row below the horizon');
+$reader->query('COMMIT');
+is($reader->query(recipe('fdw-read')) =~ /late/ ? 'found' : 'missed', 'found', 'one read in a transaction finds it');
+is($reader->errors, '', 'no read fails');
+$reader->close;
 
 done_testing();
