@@ -8,16 +8,21 @@
 #   known  a join
 #   load   COPY, then CREATE INDEX; for seqid, COPY to a staging table, then intern_ids()
 #          in batches of 10,000
-# Figures are net of reading the batch.  CPU time is that of all server processes.
+# Figures are net of reading the batch, but for the time that 999 of 1,000 batches stay
+# below.  CPU time is that of all server processes.
 set -euo pipefail
 
-usage='usage: bench/intern.sh [--quick] [--rounds N] [--terms N] [--first N] [--load N] [--out DIRECTORY]
+usage='usage: bench/intern.sh [--quick] [--rounds N] [--terms N] [--first N] [--load N] [--sizes LIST]
+                       [--clients LIST] [--buffers SIZE] [--out DIRECTORY]
 
   --quick   a minute: one round, fewer terms
   --rounds  rounds of each measurement, in turn (3); medians are shown
   --terms   how many a measurement interns (100000)
   --first   how many both tables have at the beginning (2000000)
-  --load    how many are loaded into empty tables (1000000)
+  --load    how many are loaded into empty tables (1000000; 0: none)
+  --sizes   of the batches ("1 100 1000 10000")
+  --clients numbers of clients ("1 2 4")
+  --buffers shared_buffers (2GB)
   --out     where intern.tsv goes (bench/out)'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -28,6 +33,9 @@ rounds=3
 terms=100000
 first_terms=2000000
 load_terms=1000000
+sizes="1 100 1000 10000"
+clients_list="1 2 4"
+buffers=2GB
 out=$top/bench/out
 command="bench/intern.sh${*:+ $*}"
 while [ $# -gt 0 ]; do
@@ -37,6 +45,9 @@ while [ $# -gt 0 ]; do
 		--terms) terms=${2:?}; shift ;;
 		--first) first_terms=${2:?}; shift ;;
 		--load) load_terms=${2:?}; shift ;;
+		--sizes) sizes=${2:?}; shift ;;
+		--clients) clients_list=${2:?}; shift ;;
+		--buffers) buffers=${2:?}; shift ;;
 		--out) out=$(realpath -m "${2:?}"); shift ;;
 		*) wrong_usage ;;
 	esac
@@ -45,7 +56,7 @@ done
 
 make_work_directory
 build_seqid
-start_server 2GB
+start_server "$buffers"
 create_results
 echo "$(machine); $command"
 
@@ -141,39 +152,50 @@ ended_cpu()
 	awk '{ sub(/.*\) /, ""); print ($14 + $15) / 100 }' "/proc/$(head -n 1 "$work/data/postmaster.pid")/stat"
 }
 
-# Seconds a term and of CPU a term that a call takes; each client has its own batches.
+# Bytes of WAL that have been written.
+wal_bytes()
+{
+	value "SELECT pg_current_wal_insert_lsn() - '0/0'"
+}
+
+# What a call takes: seconds a term, seconds of CPU a term, bytes of WAL a term, and the
+# milliseconds that 999 of 1,000 calls stay below.  Each client has its own batches.
 measure()
 {
-	local call=$1 size=$2 clients=$3 count=$4 before rate
+	local call=$1 size=$2 clients=$3 count=$4 cpu wal rate
 
 	script intern "\\set i :i + 1
 \\set n :client_id * $((count / size / clients)) + :i - 1
 SELECT $call FROM batch WHERE n = :n;" >/dev/null
-	before=$(ended_cpu)
-	rate=$(run_pgbench "$work/intern.pgbench" -M prepared -D i=0 -c "$clients" -j 2 -t $((count / size / clients)))
+	cpu=$(ended_cpu)
+	wal=$(wal_bytes)
+	rate=$(run_pgbench "$work/intern.pgbench" -M prepared -D i=0 -c "$clients" -j 2 -t $((count / size / clients)) \
+		-l --log-prefix="$work/pgbench_log")
 	sleep 0.2
-	awk -v rate="$rate" -v size="$size" -v before="$before" -v after="$(ended_cpu)" -v count="$count" \
-		'BEGIN { print 1 / (rate * size), (after - before) / count }'
+	awk -v rate="$rate" -v size="$size" -v cpu="$cpu" -v wal="$wal" -v count="$count" -v cpu_after="$(ended_cpu)" \
+		-v wal_after="$(wal_bytes)" -v p999="$(cat "$work"/pgbench_log.* | sort -n -k 3 |
+			awk '{ us[NR] = $3 } END { print us[int(NR * 0.999 + 0.5)] / 1000 }')" \
+		'BEGIN { print 1 / (rate * size), (cpu_after - cpu) / count, (wal_after - wal) / count, p999 }'
+	rm -f "$work"/pgbench_log.*
 }
 
 measure_batches()
 {
-	local what=$1 size=$2 clients=$3 count=$4 nothing figures subject call
+	local what=$1 size=$2 clients=$3 count=$4 subject call nothing seconds cpu wal p999 nothing_cpu
 
 	make_batches "$what" "$size" "$count"
-	nothing=$(measure "cardinality(terms)" "$size" "$clients" "$count")
+	read -r nothing nothing_cpu _ <<<"$(measure "cardinality(terms)" "$size" "$clients" "$count")"
 	for subject in seqid "by hand"; do
 		progress "round $round of $rounds: batches of $size, $clients clients, $what: $subject"
 		case $subject in
 			seqid) call="cardinality(intern_ids('dictionary', terms))" ;;
 			*) call="cardinality(by_hand_$what(terms))" ;;
 		esac
-		figures=$(measure "$call" "$size" "$clients" "$count")
-		# shellcheck disable=SC2086
-		set -- $figures $nothing
-		keep "$what" "$subject" "terms/$size/$clients" "$(awk "BEGIN { print 1 / ($1 - $3) }")"
-		keep "$what" "$subject" "cpu/$size/$clients" "$(awk "BEGIN { print 1e6 * ($2 - $4) }")"
-		set -- "$what" "$size" "$clients" "$count"
+		read -r seconds cpu wal p999 <<<"$(measure "$call" "$size" "$clients" "$count")"
+		keep "$what" "$subject" "terms/$size/$clients" "$(awk "BEGIN { print 1 / ($seconds - $nothing) }")"
+		keep "$what" "$subject" "cpu/$size/$clients" "$(awk "BEGIN { print 1e6 * ($cpu - $nothing_cpu) }")"
+		keep "$what" "$subject" "wal/$size/$clients" "$wal"
+		keep "$what" "$subject" "p999/$size/$clients" "$p999"
 	done
 }
 
@@ -207,8 +229,8 @@ measure_load()
 }
 
 for round in $(seq "$rounds"); do
-	for size in 1 100 1000 10000; do
-		for clients in 1 2 4; do
+	for size in $sizes; do
+		for clients in $clients_list; do
 			# As many as fill the clients' batches, and fewer where each costs a flush.
 			count=$terms
 			[ "$size" != 1 ] || count=$((terms / 5))
@@ -219,21 +241,19 @@ for round in $(seq "$rounds"); do
 			done
 		done
 	done
-	measure_load
+	[ "$load_terms" = 0 ] || measure_load
 done
 progress_end
 
 sql <<-'SQL'
 	\echo
-	\echo 'terms a second, and microseconds of CPU a term'
+	\echo 'terms a second; microseconds of CPU and bytes of WAL a term; 999 of 1,000 batches, in milliseconds'
 	SELECT s.part AS terms, split_part(s.metric, '/', 2)::int AS batch, split_part(s.metric, '/', 3)::int AS clients,
-	       round(s.median) AS seqid, round(h.median) AS "by hand", round((s.median / h.median)::numeric, 2) AS ratio,
-	       round(c.median::numeric, 1) AS "seqid's CPU", round(d.median::numeric, 1) AS "by hand's CPU"
+	       split_part(s.metric, '/', 1) AS figure, round(s.median::numeric, 1) AS seqid,
+	       round(h.median::numeric, 1) AS "by hand", round((s.median / nullif(h.median, 0))::numeric, 2) AS ratio
 	  FROM median s JOIN median h USING (part, metric)
-	  JOIN median c ON c.part = s.part AND c.subject = s.subject AND c.metric = replace(s.metric, 'terms', 'cpu')
-	  JOIN median d ON d.part = h.part AND d.subject = h.subject AND d.metric = c.metric
-	 WHERE s.subject = 'seqid' AND h.subject = 'by hand' AND s.metric LIKE 'terms/%'
-	 ORDER BY s.part DESC, 2, 3;
+	 WHERE s.subject = 'seqid' AND h.subject = 'by hand'
+	 ORDER BY s.part DESC, 2, 3, s.n;
 SQL
 mkdir -p "$out"
 sql -c "COPY (SELECT part, subject, metric, rounds, median, smallest, largest FROM median ORDER BY n)

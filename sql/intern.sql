@@ -239,7 +239,7 @@ SELECT intern_drop('there');
 
 --
 -- A dictionary that was copied, and one whose ids are to be scattered otherwise
--- (the recipes in the README)
+-- (t/docs/interning.pl tries the recipes themselves)
 --
 SELECT intern_create('copied', 3);
 INSERT INTO copied SELECT id, term FROM many WHERE scatter_ordinal(id, 8) < 8;
@@ -263,7 +263,7 @@ BEGIN
 	PERFORM intern_create('again', old_bits);
 	PERFORM intern_ids('again', ARRAY(SELECT 'old ' || n FROM generate_series(1, terms) n));
 	EXECUTE format('ALTER TABLE again ALTER id SET DEFAULT scatter_nextval(''again_id_seq'', %s)', new_bits);
-	PERFORM setval('again_id_seq', (((last_value - 1 >> old_bits) + 1) << new_bits) + 1, false) FROM again_id_seq;
+	PERFORM setval('again_id_seq', ((last_value - 1 >> old_bits) + 1) * (1::bigint << new_bits) + 1, false) FROM again_id_seq;
 	SELECT bool_and(scatter_ordinal(id, new_bits) < last_value - 1) INTO none_left FROM again, again_id_seq;
 	PERFORM intern_ids('again', ARRAY(SELECT 'new ' || n FROM generate_series(1, 300) n));
 	PERFORM intern_drop('again');

@@ -334,7 +334,7 @@ rethrow_with_hint(const Dictionary *dictionary)
 	if (error->sqlerrcode == ERRCODE_UNIQUE_VIOLATION && error->hint == NULL &&
 		error->constraint_name != NULL &&
 		strcmp(error->constraint_name, NameStr(dictionary->shape.id_index_name)) == 0)
-		error->hint = "The sequence of the dictionary is behind its ids. Set it to a value beyond them with setval().";
+		error->hint = "The sequence of the dictionary is behind its ids. Advance it as docs/interning.md shows.";
 	ReThrowError(error);
 }
 

@@ -58,6 +58,35 @@ intern_find(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(id);
 }
 
+/* A call that returns more bytes of terms measures all of them before it copies more. */
+#define MEASURED_BYTES ((Size) 16 * 1024 * 1024)
+
+/* Adds the bytes that a term takes in an array.  Raises 54000 if no array has the room. */
+static Size
+add_bytes(Size bytes, Datum term)
+{
+	bytes += INTALIGN(toast_raw_datum_size(term));
+	if (bytes > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("array size exceeds the maximum allowed (%d)",
+						(int) MaxAllocSize)));
+	return bytes;
+}
+
+/* Raises 54000 if no array has the room for the terms of these ids and other bytes. */
+static void
+check_bytes(Search *search, const Datum *ids, const bool *nulls, int count, Size bytes)
+{
+	Datum		term;
+
+	for (int i = 0; i < count; i++)
+	{
+		if (!nulls[i] && seqid_search_find(search, ids[i], &term))
+			bytes = add_bytes(bytes, term);
+	}
+}
+
 /*
  * Replaces ids by copies of their terms, which can be toasted.  Raises 54000 if an array
  * cannot contain the terms, before memory for them is allocated.
@@ -66,26 +95,22 @@ static void
 find_terms(Oid relid, Datum *values, bool *nulls, int count)
 {
 	Dictionary	dictionary = seqid_dictionary_open(relid, false);
-	Size		room = MaxAllocSize;
+	Size		bytes = 0;
 	Search		search;
 
 	seqid_search_begin(&search, &dictionary, false, GetActiveSnapshot());
 	for (int i = 0; i < count; i++)
 	{
 		Datum		term;
-		Size		bytes;
+		bool		measured = bytes > MEASURED_BYTES;
 
 		nulls[i] = nulls[i] || !seqid_search_find(&search, values[i], &term);
 		if (nulls[i])
 			continue;
-		bytes = INTALIGN(toast_raw_datum_size(term));
-		if (bytes > room)
-			ereport(ERROR,
-					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("array size exceeds the maximum allowed (%d)",
-							(int) MaxAllocSize)));
-		room -= bytes;
+		bytes = add_bytes(bytes, term);
 		values[i] = datumCopy(term, false, -1);
+		if (!measured && bytes > MEASURED_BYTES)
+			check_bytes(&search, values + i + 1, nulls + i + 1, count - i - 1, bytes);
 	}
 	seqid_search_end(&search);
 	seqid_dictionary_close(&dictionary);
