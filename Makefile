@@ -14,6 +14,7 @@ OBJS = \
 	src/pg/pg_epoch.o \
 	src/pg/segment.o \
 	src/pg/sequence_page.o \
+	src/pg/session_zone.o \
 	src/pg/text_input.o \
 	src/pg/wall_clock.o \
 	src/state/database_state.o \

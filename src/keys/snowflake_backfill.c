@@ -18,6 +18,7 @@
 #include "fmgr.h"
 #include "keys/snowflake_sql.h"
 #include "pg/pg_epoch.h"
+#include "pg/session_zone.h"
 #include "pg/wall_clock.h"
 #include "state/guc.h"
 #include "state/shared_state.h"
@@ -110,7 +111,7 @@ next_tick(const SnowflakeLayout *layout, Backfill *backfill, int64 ms)
 				 errmsg("rows are not in the order of their times"),
 				 errdetail("A row follows one whose time is %lld ms later.",
 						   (long long) (backfill->last_ms - ms)),
-				 errhint("Write OVER (ORDER BY created_at), without PARTITION BY.")));
+				 errhint("Order the window by the expression that is passed as created_at, and use no PARTITION BY.")));
 	if (tick_ms(layout->sequence_bits, tick) > snowflake_last_ms(layout))
 		ereport(ERROR,
 				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
@@ -121,6 +122,26 @@ next_tick(const SnowflakeLayout *layout, Backfill *backfill, int64 ms)
 	backfill->last_tick = tick;
 	backfill->last_ms = ms;
 	return tick;
+}
+
+/*
+ * Refuses an "after" that would give a row the time of much later ones.  The first id can
+ * be a little later than its row, because the last rows of the previous statement can
+ * have used up their millisecond.
+ */
+static void
+check_first_tick(const SnowflakeLayout *layout, int64 tick, int64 ms)
+{
+	int64		later_ms = tick_ms(layout->sequence_bits, tick) - ms;
+
+	if (later_ms > seqid_max_clock_regression_ms)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("row is %lld ms older than the id passed as \"after\"",
+						(long long) later_ms),
+				 errdetail("Its id would contain the time of that id, and \"seqid.max_clock_regression\" limits the difference to %.0f ms.",
+						   seqid_max_clock_regression_ms),
+				 errhint("Generate ids in the order of the rows' times, or pass another shard for these rows.")));
 }
 
 /*
@@ -170,8 +191,9 @@ begin_backfill(FunctionCallInfo fcinfo, int64 last_tick)
  *	  greater than "after" unless that is NULL.  Times before 2023 count as its first
  *	  millisecond.  A row whose time or shard is NULL gets NULL.
  *	  Errors: 22023 if the time is in the future, the rows are not in the order of their
- *	  times, the shard is out of range, or "after" is of another shard.  22003 if "after"
- *	  is out of range.  55000 if this server can issue the shard or has issued it since it
+ *	  times, the shard is out of range, or "after" is of another shard or much later than
+ *	  the first row.  22003 if "after" is out of range.  42804 if the time was converted
+ *	  from a type without time zone.  55000 if this server can issue the shard or has issued it since it
  *	  started, or if the wait for the clock would exceed seqid.max_clock_regression.
  *	  2200H if the 41 bits of time are used up.
  */
@@ -186,6 +208,8 @@ backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	int64		shard = DatumGetInt64(WinGetFuncArgCurrent(window, 1, &no_shard));
 	Datum		after = WinGetFuncArgCurrent(window, 2, &no_after);
 	Backfill   *state = fcinfo->flinfo->fn_extra;
+	bool		first = state == NULL;
+	int64		ms;
 	int64		tick;
 
 	/* The executor need not keep rows that this function has seen. */
@@ -194,11 +218,16 @@ backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	if (no_time || no_shard)
 		PG_RETURN_NULL();
 	check_not_issued(layout, shard);
-	if (state == NULL)
+	if (first)
+	{
+		seqid_require_time_zone(fcinfo->flinfo);
 		state = begin_backfill(fcinfo, no_after ? -1 :
 							   tick_of_last(layout, DatumGetInt64(after), shard));
-
-	tick = next_tick(layout, state, created_ms(layout, DatumGetTimestampTz(created_at)));
+	}
+	ms = created_ms(layout, DatumGetTimestampTz(created_at));
+	tick = next_tick(layout, state, ms);
+	if (first)
+		check_first_tick(layout, tick, ms);
 	wait_until_past(layout, shard, tick_ms(layout->sequence_bits, tick));
 	PG_RETURN_INT64(snowflake_of_tick(layout, tick, shard));
 }
