@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # image.sh: builds images with buildah, and tries them in chroots; see scripts/chroot.sh.
 #
-# For a version of PostgreSQL, the image is examples/cnpg/Containerfile.  The suite prefix
-# runs with its contents, and with those of a later release in their place.  server is
+# For a version of PostgreSQL, the image is examples/cnpg/Containerfile.  The library is built on
+# sid and must not need a newer glibc than Debian 13 has.  The suite prefix runs with the
+# contents of the image, and with those of a later release in their place.  server is
 # examples/container/Containerfile: a server starts in it and generates a key.
 # Needs root, or sudo.  The exit status is 0 if every image passed.
 set -euo pipefail
@@ -69,6 +70,8 @@ build_files()
 		make -s with_llvm=no PG_CONFIG=/usr/lib/postgresql/$major/bin/pg_config \
 			datadir=/usr/src/files/share pkglibdir=/usr/src/files/lib all install
 		strip --strip-unneeded /usr/src/files/lib/seqid.so
+		objdump -T /usr/src/files/lib/seqid.so | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1 |
+			sed 'p; s/.*/GLIBC_2.41/' | sort -VC
 		cp LICENSE /usr/src/files" >"$work/log" 2>&1 </dev/null || { tail -n 50 "$work/log" >&2; return 1; }
 }
 
