@@ -135,7 +135,7 @@ for my $line (split /\n/, <<'METRICS')
 0 2 seqid_database_combs_ahead_seconds shop, seqid_shards_ahead_seconds snowflake
 -2 60 seqid_database_mark_age_seconds shop, seqid_horizon_age_seconds shop
 0 1000 seqid_shards_waits_total snowflake
-1.7e9 4e9 seqid_horizon_told_timestamp_seconds shop, seqid_server_start_time_seconds
+1.7e9 4e9 seqid_horizon_timestamp_seconds shop, seqid_server_start_time_seconds
 METRICS
 {
 	my ($least, $greatest, $names) = split / /, $line, 3;
@@ -225,7 +225,7 @@ set_clock(3_786_912_000 - time);    # 2090-01-01
 raises('the end of the 41 bits comes near', 'SeqidHorizonStale SeqidYearsLeft');
 set_clock(3600);
 raises('the clock is right again', '', $horizon);
-raises('the mark is missing', 'SeqidCannotDraw', 'ALTER SEQUENCE seqid.clock_mark RENAME TO mislaid');
+raises('the mark is missing', 'SeqidCannotGenerate', 'ALTER SEQUENCE seqid.clock_mark RENAME TO mislaid');
 raises('the mark exists again', '', 'SELECT seqid.repair_mark()', $horizon);
 
 sql('REVOKE EXECUTE ON FUNCTION pg_show_all_file_settings() FROM regress_monitor');
