@@ -49,6 +49,24 @@ make_chroot()
 	as_root mv "$directory.new" "$directory"
 }
 
+# The release of Debian that has a version of PostgreSQL.
+declare -A release=([15]=bookworm [17]=trixie [18]=sid [19]=experimental)
+
+# version_chroot VERSION[/ARCHITECTURE]: makes the chroot for a version of PostgreSQL; sets
+# $directory.
+version_chroot()
+{
+	local suite=${release[${1%/*}]} architecture=
+
+	directory=$cache/$suite
+	if [[ $1 == */* ]]; then
+		architecture=${1#*/}
+		directory+=-$architecture
+		need_emulation "$architecture" || return 1
+	fi
+	make_chroot "$suite" "$directory" "$architecture"
+}
+
 # add_experimental DIRECTORY: apt takes the PostgreSQL to come, its libraries included,
 # from experimental, and everything else from sid.
 add_experimental()

@@ -9,7 +9,7 @@ set -euo pipefail
 
 usage="usage: scripts/matrix.sh [--run COMMAND] [VERSION...]
 
-  VERSION  15, 17, 18 or 19; all by default.  15/arm64 is Debian's arm64, which qemu
+  VERSION  15, 17, 18 or 19; all by default.  VERSION/arm64 is Debian's arm64, which qemu
            emulates on other machines
   --run    a command to run at the top of the sources, for example
            scripts/matrix.sh --run 'bench/run.sh percall' 18;
@@ -28,7 +28,6 @@ fi
 versions=("$@")
 [ ${#versions[@]} -gt 0 ] || versions=(15 17 18 19)
 
-declare -A release=([15]=bookworm [17]=trixie [18]=sid [19]=experimental)
 for version in "${versions[@]}"; do
 	[ -n "${release[${version%/arm64}]:-}" ] || wrong_usage
 done
@@ -36,15 +35,9 @@ done
 # Bash ignores set -e in a command whose status is tested.
 test_version()
 {
-	local suite=${release[${1%/*}]} architecture= directory
+	local directory
 
-	directory=$cache/$suite
-	if [[ $1 == */* ]]; then
-		architecture=${1#*/}
-		directory+=-$architecture
-		need_emulation "$architecture" || return 1
-	fi
-	make_chroot "$suite" "$directory" "$architecture" || return 1
+	version_chroot "$1" || return 1
 	as_root rm -rf "$directory/usr/src/seqid" || return 1
 	as_root cp -r "$work/source" "$directory/usr/src/seqid" || return 1
 	in_chroot "$directory" PG_MAJOR="${1%/*}" SEQID_MINUTES="${SEQID_MINUTES:-1}" \

@@ -7,11 +7,12 @@
 # PGXN's client installs the archive of the release.  Needs root, or sudo.
 set -euo pipefail
 
-usage='usage: scripts/package.sh [--keep DIRECTORY] [SUITE...]
+usage='usage: scripts/package.sh [--keep DIRECTORY] [VERSION[/arm64]...]
 
-  SUITE   bookworm (PostgreSQL 15), trixie (17), sid (18) or experimental (19); the first
-          two by default
-  --keep  a directory for the packages, which get a directory for each suite there'
+  VERSION  of PostgreSQL, in the release of Debian that has it: 15 (bookworm), 17 (trixie),
+           18 (sid) or 19 (experimental); 15 and 17 by default.  On arm64, which qemu emulates
+           on other machines, only the regression and isolation tests run
+  --keep   a directory for the packages, which get a directory for each version there'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
@@ -23,8 +24,11 @@ if [ "${1:-}" = --keep ]; then
 	keep=$2
 	shift 2
 fi
-suites=("$@")
-[ ${#suites[@]} -gt 0 ] || suites=(bookworm trixie)
+versions=("$@")
+[ ${#versions[@]} -gt 0 ] || versions=(15 17)
+for target in "${versions[@]}"; do
+	[[ $target =~ ^(15|17|18|19)(/arm64)?$ ]] || wrong_usage
+done
 
 clean_up()
 {
@@ -57,46 +61,57 @@ run()
 		{ tail -n 100 "$work/log" >&2; die "$suite: $2: failed"; }
 }
 
-for suite in "${suites[@]}"; do
-	make_chroot "$suite" "$cache/bare-$suite" || die "Debian $suite could not be fetched"
+for target in "${versions[@]}"; do
+	major=${target%/*}
+	suite=${release[$major]}
+	architecture=${target#"$major"}
+	bare=$cache/bare-$suite${architecture/\//-}
+	[ -z "$architecture" ] || need_emulation "${architecture#/}"
+	make_chroot "$suite" "$bare" "${architecture#/}" || die "Debian $suite could not be fetched"
 	build=$work/$suite-build
 	test=$work/$suite-test
-	as_root cp -a "$cache/bare-$suite" "$build"
-	as_root cp -a "$cache/bare-$suite" "$test"
+	as_root cp -a "$bare" "$build"
+	as_root cp -a "$bare" "$test"
 	as_root mkdir "$build/build"
 	put_sources "$build/build"
 
-	# The release of Debian has its own version of PostgreSQL in debian/control.
-	run "$build" 'dpkg-buildpackage' "
+	# The release of Debian has its own version of PostgreSQL in debian/control.  Experimental
+	# has one that its tools do not build for by default.
+	prepare="
+		export PG_SUPPORTED_VERSIONS=$major
 		apt-get update -qq
-		apt-get install -y -qq --no-install-recommends build-essential lintian
+		apt-get install -y -qq --no-install-recommends postgresql-server-dev-$major"
+	run "$build" 'dpkg-buildpackage' "$prepare build-essential lintian
 		cd /build/seqid-$version
 		apt-get build-dep -y -qq --no-install-recommends .
 		pg_buildext updatecontrol
+		grep -qx 'Package: postgresql-$major-seqid' debian/control
 		dpkg-buildpackage -us -uc"
-	run "$build" 'lintian' 'lintian --allow-root --fail-on error /build/*.changes'
+	# The maintainers have an address in Debian only, because it demands one: of the builder.
+	run "$build" 'lintian' 'lintian --allow-root --fail-on error --suppress-tags bogus-mail-host /build/*.changes'
 	run "$build" 'pgxn install' "
-		apt-get install -y -qq --no-install-recommends pgxnclient postgresql
-		pgxn install --yes /build/seqid.zip
-		pg_virtualenv -t sh -c '
+		apt-get install -y -qq --no-install-recommends pgxnclient postgresql-$major
+		pgxn install --yes --pg_config /usr/lib/postgresql/$major/bin/pg_config /build/seqid.zip
+		pg_virtualenv -v $major -t sh -c '
 			pgxn load --yes -d postgres /build/seqid.zip
 			psql -XAtqc \"SELECT library FROM seqid.version()\" postgres' | grep -Fx $version"
 
 	as_root cp -r "$build/build" "$test/build"
-	run "$test" 'autopkgtest' "
-		apt-get update -qq
-		apt-get install -y -qq --no-install-recommends autopkgtest
-		autopkgtest --timeout-test=2400 /build/*.deb /build/seqid-$version/ -- null"
+	run "$test" 'autopkgtest' "$prepare autopkgtest
+		autopkgtest --timeout-test=2400 ${architecture:+--test-name=installcheck} \
+			/build/*.deb /build/seqid-$version/ -- null"
 
-	say "$suite: piuparts"
-	as_root piuparts --existing-chroot "$cache/bare-$suite" --distribution "${suite/experimental/sid}" \
-		--no-eatmydata --log-level error "$build"/build/postgresql-*-seqid_*.deb >"$work/log" 2>&1 </dev/null ||
-		{ tail -n 100 "$work/log" >&2; die "$suite: piuparts: failed"; }
+	if [ -z "$architecture" ]; then
+		say "$suite: piuparts"
+		as_root piuparts --existing-chroot "$bare" --distribution "${suite/experimental/sid}" \
+			--no-eatmydata --log-level error "$build"/build/postgresql-*-seqid_*.deb >"$work/log" 2>&1 </dev/null ||
+			{ tail -n 100 "$work/log" >&2; die "$suite: piuparts: failed"; }
+	fi
 
 	if [ -n "$keep" ]; then
-		as_root mkdir -p "$keep/$suite"
-		as_root find "$build/build" -maxdepth 1 -type f -exec cp {} "$keep/$suite" \;
+		as_root mkdir -p "$keep/${target/\//-}"
+		as_root find "$build/build" -maxdepth 1 -type f -exec cp {} "$keep/${target/\//-}" \;
 	fi
 	as_root rm -rf "$build" "$test"
 done
-echo "passed: ${suites[*]}"
+echo "passed: ${versions[*]}"

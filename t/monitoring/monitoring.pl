@@ -1,11 +1,12 @@
 # monitoring.pl
-#	  examples/monitoring/ with Debian's exporter for PostgreSQL and Prometheus.
+#	  examples/monitoring/ with Debian's exporters and Prometheus.
 #
 # promtool checks the rules and runs their tests, which include how long an alert
-# waits. Then an exporter queries a server as a role with the documented privileges and
-# nothing else, and Prometheus scrapes it. All metrics must exist and have the values that
-# SQL returns, without an alert. Each trouble must raise the alerts that it is named for, no
-# others, and they must end with it.
+# waits. Then sql_exporter and postgres_exporter query a server as a role with the documented
+# privileges and nothing else, and Prometheus scrapes both. All metrics must exist and have
+# the values that SQL returns, without an alert, and each query of the dashboard must find
+# some. Each trouble must raise the alerts that it is named for, no others, and they must
+# end with it.
 
 use v5.36;
 use FindBin;
@@ -21,18 +22,10 @@ my $rules = slurp_file("$examples/alerts.yaml");
 my @alerts = sort $rules =~ /^ *- alert: (\w+)/mg;
 my %tested = map { $_ => 1 } slurp_file("$examples/alerts_test.yaml") =~ /ALERTS\{alertname="(\w+)"/g;
 
+command_ok([ 'promtool', 'check', 'config', "$examples/prometheus.yml" ], 'so is the configuration');
 command_ok([ 'promtool', 'check', 'rules', "$examples/alerts.yaml" ], 'the rules are well formed');
 command_ok([ 'promtool', 'test', 'rules', "$examples/alerts_test.yaml" ], 'each alert is raised, and not too early');
 is_deeply([ sort keys %tested ], \@alerts, 'each alert has a test');
-for my $runbook ($rules =~ /^ *runbook: (.*)/mg)
-{
-	# As GitHub makes anchors of headings.
-	my ($page, $anchor) = split /#/, $runbook;
-	my @anchors = map { lc =~ s/[^a-z0-9 _-]//gr =~ tr/ /-/r } slurp_file("$examples/../../$page") =~ /^#+ (.*)/mg;
-
-	ok((grep { $_ eq $anchor } @anchors), "$runbook exists");
-}
-
 my $shim = SeqidShim->new;
 my $node = new_server('main', clock => $shim, streaming => 1, extension => 0, conf => "restart_after_crash = off\n");
 
@@ -50,15 +43,21 @@ $node->safe_psql('postgres', "
 sql('CREATE EXTENSION seqid; GRANT EXECUTE ON FUNCTION pg_show_all_file_settings() TO regress_monitor');
 $node->safe_psql('office', 'CREATE SCHEMA ids; CREATE EXTENSION seqid SCHEMA ids; GRANT USAGE ON SCHEMA ids TO regress_monitor');
 
-my ($exporter, $prometheus) = map { '127.0.0.1:' . PostgreSQL::Test::Cluster::get_free_port() } 1 .. 2;
+my ($exporter, $sql_exporter, $prometheus) = map { '127.0.0.1:' . PostgreSQL::Test::Cluster::get_free_port() } 1 .. 3;
 $ENV{DATA_SOURCE_NAME} = 'user=regress_monitor sslmode=disable ' . $node->connstr('shop');
 spawn("$directory/exporter.log", 'prometheus-postgres-exporter', "--web.listen-address=$exporter",
 	"--extend.query-path=$examples/queries.yaml", '--auto-discover-databases', '--include-databases=office');
-append_to_file("$directory/prometheus.yml", "
-global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}
-rule_files: ['$examples/alerts.yaml']
-scrape_configs: [{job_name: postgres, static_configs: [{targets: ['$exporter']}]}]
-");
+# The files as they are, with other addresses and at shorter intervals.
+my ($host, $port) = ($node->host, $node->port);
+my $jobs = slurp_file("$examples/sql_exporter.yml") =~ s/interval: \K15s/1s/gr;
+$jobs =~ s{^( *- postgres://)prometheus@/shop\?host=/run/postgresql}{$1regress_monitor@/shop?host=$host&port=$port}mg;
+$jobs =~ s{^( *- postgres:.*)/shop(.*)\n\K}{$1/office$2\n}m;
+append_to_file("$directory/sql_exporter.yml", $jobs);
+spawn("$directory/sql_exporter.log", 'prometheus-sql-exporter', "-web.listen-address=$sql_exporter",
+	"-config.file=$directory/sql_exporter.yml");
+append_to_file("$directory/prometheus.yml", "global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n"
+	  . slurp_file("$examples/prometheus.yml") =~ s/localhost:9237/$sql_exporter/r =~ s{alerts\.yaml}{$examples/alerts.yaml}r
+	  . "  - {job_name: postgres, static_configs: [{targets: ['$exporter']}]}\n");
 spawn("$directory/prometheus.log", 'prometheus', "--config.file=$directory/prometheus.yml",
 	"--storage.tsdb.path=$directory/prometheus", "--web.listen-address=$prometheus", '--log.level=warn');
 
@@ -90,21 +89,26 @@ sub prometheus
 sub results { @{ prometheus('query?' . $http->www_form_urlencode({ query => $_[0] }))->{result} // [] } }
 
 # raises($what, $alerts, @statements): asserts that after the statements the expressions of
-# these alerts are true, and no others. A scrape can see one half of a change.
+# these alerts are true for both exporters, and no others. A scrape can see one half of a
+# change.
 sub raises ($what, $expected, @statements)
 {
-	my $raised;
+	my %raised;
 
 	sql(@statements);
 	my $since = time;
 	poll_until
 	{
-		return 0 unless results("timestamp(up == 1) > $since");
-		$raised = join ' ', sort map { $_->{name} } grep { results($_->{query}) }
-		  map { @{ $_->{rules} } } @{ prometheus('rules')->{groups} };
-		return $raised eq $expected;
+		return 0 if results("timestamp(up == 1) > $since") < 2;
+		%raised = map { $_ => {} } $exporter, $sql_exporter;
+		for my $alert (map { @{ $_->{rules} } } @{ prometheus('rules')->{groups} })
+		{
+			$raised{ $_->{metric}{instance} }{ $alert->{name} } = 1 for results($alert->{query});
+		}
+		$_ = join ' ', sort keys %$_ for values %raised;
+		return !grep { $_ ne $expected } values %raised;
 	};
-	is($raised, $expected, $what);
+	is_deeply(\%raised, { $exporter => $expected, $sql_exporter => $expected }, $what);
 }
 
 my $generate = 'SELECT snowflake_nextval(), comb_uuid()';
@@ -131,7 +135,7 @@ for my $line (split /\n/, <<'METRICS')
 0 2 seqid_database_combs_ahead_seconds shop, seqid_shards_ahead_seconds snowflake
 -2 60 seqid_database_mark_age_seconds shop, seqid_horizon_age_seconds shop
 0 1000 seqid_shards_waits_total snowflake
-1.7e9 4e9 seqid_horizon_told_timestamp_seconds shop, seqid_server_start_time_seconds
+1.7e9 4e9 seqid_horizon_timestamp_seconds shop, seqid_server_start_time_seconds
 METRICS
 {
 	my ($least, $greatest, $names) = split / /, $line, 3;
@@ -151,9 +155,29 @@ my $series = scrape();
 sql('SELECT count(snowflake_nextval(g)) FROM generate_series(100, 899) g');
 is(scrape(), $series, 'the number of series does not grow with the shards');
 
-# Names, not sentences.
-my $page = slurp_file("$examples/../../docs/monitoring.md");
-is_deeply([ grep { $page !~ /\b$_\b/ } @alerts, map { /^(seqid_\w+)/ } sort keys %metric ], [], 'alerts and metrics are documented');
+# Prometheus has the same metrics from both exporters.
+sub series ($job)
+{
+	return join "\n", sort map { my $labels = $_->{metric}; join ' ', map { $labels->{$_} // '' } qw(__name__ datname layout version) }
+	  results("group by (__name__, datname, layout, version) ({__name__=~'seqid_.*', job='$job'})");
+}
+poll_until { series('seqid') eq series('postgres') };
+is(series('seqid'), series('postgres'), 'sql_exporter has the same metrics');
+
+# A rate needs two scrapes.
+my @panels = map { @{ $_->{targets} } } @{ decode_json(slurp_file("$examples/dashboard.json"))->{panels} };
+my @without;
+poll_until { !(@without = grep { !results($_) } map { $_->{expr} =~ s/\$instance/.*/r } @panels) };
+is_deeply(\@without, [], 'each query of the dashboard finds metrics');
+
+# As CloudNativePG's exporter runs queries.
+sql('CREATE ROLE cnpg_metrics_exporter LOGIN IN ROLE pg_monitor',
+	'GRANT EXECUTE ON FUNCTION pg_show_all_file_settings() TO cnpg_metrics_exporter');
+for my $query (slurp_file("$examples/../cnpg/monitoring.yaml") =~ /^ {6}(?:predicate_query: |query: \|\n)((?:SELECT.*\n)|(?: {8}.*\n)+)/mg)
+{
+	is(($node->psql('shop', "BEGIN READ ONLY; SET LOCAL search_path = pg_catalog, public, pg_temp;
+		SET LOCAL ROLE cnpg_metrics_exporter; $query; COMMIT"))[0], 0, 'CloudNativePG can run ' . $query =~ s/\s+/ /gr);
+}
 raises('no alert without trouble', '');
 
 raises('a shard outside the allowed list', 'SeqidListedShardRefused SeqidShardRefused',
@@ -201,7 +225,7 @@ set_clock(3_786_912_000 - time);    # 2090-01-01
 raises('the end of the 41 bits comes near', 'SeqidHorizonStale SeqidYearsLeft');
 set_clock(3600);
 raises('the clock is right again', '', $horizon);
-raises('the mark is missing', 'SeqidCannotDraw', 'ALTER SEQUENCE seqid.clock_mark RENAME TO mislaid');
+raises('the mark is missing', 'SeqidCannotGenerate', 'ALTER SEQUENCE seqid.clock_mark RENAME TO mislaid');
 raises('the mark exists again', '', 'SELECT seqid.repair_mark()', $horizon);
 
 sql('REVOKE EXECUTE ON FUNCTION pg_show_all_file_settings() FROM regress_monitor');

@@ -20,8 +20,34 @@ my $meta = JSON::PP->new->utf8->decode(text('META.json'));
 my $version = $meta->{version};
 my ($script) = $version =~ /^(\d+\.\d+)\.\d+$/;
 
-# PGXN Meta Spec 1.0: https://pgxn.org/spec/
-ok(defined $meta->{$_}, "META.json has $_") for qw(name abstract maintainer license provides meta-spec);
+# PGXN Meta Spec 1.0, as far as META.json uses it: https://pgxn.org/spec/
+my $word = qr{^[^\s/\\[:cntrl:]]{2,}$};
+my $number = qr/^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[a-zA-Z][-0-9A-Za-z]*)?$/;
+my $text = qr/\S/;
+my %spec = (
+	name => $word, version => $number, abstract => $text, description => $text, maintainer => [$text],
+	license => qr/^(agpl_3|apache_2_0|artistic_2|bsd|gpl_[123]|lgpl_[23]_[01]|mit|mozilla_1_[01]|postgresql)$/,
+	provides => { $word => { file => $text, docfile => $text, abstract => $text, version => $number } },
+	prereqs => { qr/^(configure|build|test|runtime|develop)$/ => { qr/^(requires|recommends|suggests|conflicts)$/ => { $word => $number } } },
+	resources => { homepage => qr{^https://} }, release_status => qr/^(stable|testing|unstable)$/,
+	'meta-spec' => { version => qr/^1\.0\.\d+$/, url => qr{^https://} }, tags => [qr/^[^\/\\]{1,256}$/]);
+
+# Where the value is not what the specification says.
+sub invalid
+{
+	my ($where, $value, $spec) = @_;
+
+	return map { invalid("$where\[]", $_, $spec->[0]) } @$value if ref $spec eq 'ARRAY' && ref $value eq 'ARRAY';
+	return ref $value || $value !~ $spec ? $where : () if ref $spec eq 'Regexp';
+	return $where unless ref $spec eq ref $value;
+	return map {
+		my $key = $_;
+		my ($name) = grep { $key eq $_ || /^\(\?/ && $key =~ $_ } sort keys %$spec;
+		$name ? invalid("$where/$key", $value->{$key}, $spec->{$name}) : "$where/$key"
+	} sort keys %$value;
+}
+is_deeply([ invalid('', $meta, \%spec) ], [], 'META.json is as PGXN wants it');
+ok(defined $meta->{$_}, "META.json has $_") for qw(name version abstract maintainer license provides meta-spec);
 my $provided = $meta->{provides}{seqid};
 is($provided->{version}, $version, 'META.json: one version');
 ok(-f $provided->{$_}, "META.json: $_ exists") for qw(file docfile);
@@ -48,15 +74,15 @@ for my $name (glob 'seqid--*.sql')
 	ok($to || $from eq $script || -f "seqid--$from--$script.sql", "$name can be updated to $script");
 }
 
-# A copy of the sources without its history cannot say what was released.
-for my $tag (-e '.git' ? split /\n/, `git tag --list 'v*'` : ())
+# t/upgrade/released has a copy of each released script: databases were made with it.
+for my $copy (glob 't/upgrade/released/*.sql')
 {
-	next unless JSON::PP->new->decode(scalar `git show $tag:META.json`)->{release_status} eq 'stable';
-	for my $name (grep { /^seqid--.*\.sql$/ } split /\n/, `git ls-tree --name-only $tag`)
-	{
-		is(text($name), scalar `git show $tag:$name`, "$name is as $tag released it");
-	}
+	my ($name) = $copy =~ m{([^/]+)$};
+
+	is(-f $name && text($name), text($copy), "$name is as it was released");
 }
+ok(-f "t/upgrade/released/seqid--$script.sql", "the released script is kept: cp seqid--$script.sql t/upgrade/released/")
+  if $ENV{SEQID_FINAL};
 
 if ($ENV{SEQID_FINAL} || $date ne 'unreleased')
 {
