@@ -74,7 +74,7 @@ sub unknown_names ($page)
 			}
 			else
 			{
-				my $source = defined $in && -f "src/$in" ? contents("src/$in") : $all;
+				my $source = !defined $in ? $all : -f "src/$in" ? contents("src/$in") : '';
 
 				push @unknown, "$function()" . (defined $in ? " in $in" : '') unless $source =~ /^[\w *]*\b$function\(/m;
 			}
