@@ -83,6 +83,28 @@ sub unknown_names ($page)
 	return @unknown;
 }
 
+# Errors of the source that docs/reference.md does not name: the longest part of the message
+# between the values.
+sub unlisted_errors ()
+{
+	my $reference = lc contents('docs/reference.md');
+	my @unlisted;
+
+	for my $path (glob 'src/*.c src/*/*.[ch] seqid--*.sql')
+	{
+		my $source = contents($path) =~ s/ereport\((?:WARNING|LOG|NOTICE|INFO).*?;$//gmsr;
+
+		while ($source =~ /errmsg\(\s*"((?:[^"\\]|\\.)*)"|MESSAGE = (?:pg_catalog\.)?(?:format\()?'((?:[^']|'')*)'/g)
+		{
+			my $message = lc(($1 // $2) =~ s/\\"/"/gr);
+			my ($part) = sort { length $b <=> length $a } map { s/^[ "():]+|[ "():]+$//gr } split /%\w+|%\.0f|"[^"]*"/, $message;
+
+			push @unlisted, "$path: $message" if index($reference, $part) < 0;
+		}
+	}
+	return @unlisted;
+}
+
 our $TODO = 'until all pages are written';
 for my $path ('README.md', glob 'docs/*.md')
 {
@@ -91,6 +113,7 @@ for my $path ('README.md', glob 'docs/*.md')
 	is(faults($page, \&broken_links), '', "$path: links");
 	is(faults($page, \&too_long), '', "$path: length of lines");
 }
+is(join("\n", unlisted_errors()), '', 'docs/reference.md: errors');
 undef $TODO;
 
 is(join("\n", unknown_names(SeqidPage->new('docs/internals.md'))), '', 'docs/internals.md: files and functions exist');
