@@ -92,7 +92,7 @@ sub unlisted_errors ()
 
 	for my $path (glob 'src/*.c src/*/*.[ch] seqid--*.sql')
 	{
-		my $source = contents($path) =~ s/ereport\((?:WARNING|LOG|NOTICE|INFO).*?;$//gmsr;
+		my $source = contents($path) =~ s/(?:ereport\(|RAISE )(?:WARNING|LOG|NOTICE|INFO).*?;$//gmsr;
 
 		while ($source =~ /errmsg\(\s*"((?:[^"\\]|\\.)*)"|MESSAGE = (?:pg_catalog\.)?(?:format\()?'((?:[^']|'')*)'/g)
 		{
