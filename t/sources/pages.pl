@@ -27,7 +27,7 @@ sub broken_links ($page, $line)
 		my $target = $file eq '' ? $page->{path} : dirname($page->{path}) . "/$file";
 
 		next if $file =~ m{^https?://};
-		next if -e $target && (!defined $anchor || grep { $_ eq $anchor } anchors($target));
+		next if resolves($target, $anchor);
 		push @broken, $target . (defined $anchor ? "#$anchor" : '');
 	}
 	return @broken;
@@ -48,6 +48,29 @@ sub faults ($page, $find)
 		my $number = $_;
 		map { "line $number: $_" } $find->($page, $page->{text}{$number})
 	} sort { $a <=> $b } keys %{ $page->{text} };
+}
+
+# Whether a file has the anchor, if one is named.
+sub resolves ($target, $anchor)
+{
+	return -e $target && (!defined $anchor || grep { $_ eq $anchor } anchors($target));
+}
+
+# Pages that hints, alerts and comments name.
+sub broken_names ()
+{
+	my @broken;
+
+	for my $path (glob 'src/*.[ch] src/*/*.[ch] seqid--*.sql examples/monitoring/* bench/*.sh scripts/*.sh t/*/*.pl')
+	{
+		my $text = contents($path);
+
+		while ($text =~ m{\b(docs/[\w-]+\.md)(?:#([\w-]+))?}g)
+		{
+			push @broken, "$path: $1" . (defined $2 ? "#$2" : '') unless resolves($1, $2);
+		}
+	}
+	return @broken;
 }
 
 sub contents (@paths)
@@ -113,6 +136,7 @@ for my $path ('README.md', glob 'docs/*.md')
 	is(faults($page, \&broken_links), '', "$path: links");
 	is(faults($page, \&too_long), '', "$path: length of lines");
 }
+is(join("\n", broken_names()), '', 'pages that other files name');
 is(join("\n", unlisted_errors()), '', 'docs/reference.md: errors');
 undef $TODO;
 
