@@ -8,7 +8,7 @@
 make_work_directory
 # Fetched once, before both lanes need them.
 need_package_lists
-need_packages perl git
+need_packages perl git codespell
 
 # Each lane is a process group, so that a script that is stopped stops all of it.
 set -m

@@ -15,8 +15,6 @@ package SeqidPage;
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Utils qw(slurp_file);
-
 # SeqidPage->new($path): {blocks} are hashes of where, language, text, recipe, the
 # comments before the block, and output if a block without a language comes next;
 # {text} has the lines outside of blocks by their number.
@@ -27,8 +25,10 @@ sub new
 	my ($block, $previous, $recipe, %comments);
 	my $number = 0;
 
-	for my $line (split /\n/, slurp_file($path))
+	open my $in, '<', $path or die "$path: $!";
+	for my $line (<$in>)
 	{
+		chomp $line;
 		$number++;
 		if ($block && $line ne '```')
 		{

@@ -1,4 +1,4 @@
-# The statements and links of README.md and docs/*.md.
+# The statements of README.md and docs/*.md.
 #
 # Each page has a server of its own, in whose database shop its SQL blocks run in
 # order, as in psql.  If a block without a language follows, it is what psql must
@@ -10,7 +10,6 @@ use lib "$FindBin::RealBin/..";
 use SeqidTest;
 use SeqidPage;
 
-use File::Basename qw(dirname);
 use IPC::Run ();
 
 my ($begin, $end) = ('@@@ begin ', '@@@ end ');
@@ -137,40 +136,10 @@ SQL
 	return grep { index($text, "`$_`") < 0 } split /\n/, $objects;
 }
 
-# The anchors that GitHub makes of a page's headings.
-sub anchors
-{
-	my ($path) = @_;
-	my @headings = map { /^#+ (.*)/ ? lc $1 : () } values %{ SeqidPage->new($path)->{text} };
-
-	return map { s/[^\w\- ]//gr =~ tr/ /-/r } @headings;
-}
-
-sub broken_links
-{
-	my ($page) = @_;
-	my @broken;
-
-	for my $number (sort { $a <=> $b } keys %{ $page->{text} })
-	{
-		while ($page->{text}{$number} =~ /\]\(([^)#\s]*)(?:#([^)\s]*))?\)/g)
-		{
-			my ($file, $anchor) = ($1, $2);
-			my $target = $file eq '' ? $page->{path} : dirname($page->{path}) . "/$file";
-
-			next if $file =~ m{^https?://};
-			next if -e $target && (!defined $anchor || grep { $_ eq $anchor } anchors($target));
-			push @broken, "line $number: $target" . (defined $anchor ? "#$anchor" : '');
-		}
-	}
-	return @broken;
-}
-
 for my $path ($ENV{PAGES} ? split ' ', $ENV{PAGES} : ('README.md', glob 'docs/*.md'))
 {
 	my $page = SeqidPage->new($path);
 
-	is(join("\n", broken_links($page)), '', "$path: links");
 	next unless grep { $_->{language} eq 'sql' } @{ $page->{blocks} };
 	my $node = new_server($path =~ s/\W/_/gr, init => [ extra => [ '--no-locale', '-E', 'UTF8' ] ],
 		conf => "timezone = 'UTC'\njit = off\nmax_parallel_workers_per_gather = 0\n");
