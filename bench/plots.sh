@@ -136,12 +136,12 @@ lines()
 
 draw_plots()
 {
-	bars throughput "Million keys a second, 8 clients, 1,000 keys a transaction" contended keys/s 1e-6 '%.1f'
+	bars throughput "Million keys a second, 8 clients, 1,000 keys a transaction, commits flushed" contended keys/s 1e-6 '%.1f'
 	bars inserts "Thousand rows a second, INSERT .. SELECT" insert rows/s 1e-3 '%.0f'
 	bars wal "Bytes of WAL a row, INSERT .. SELECT" insert 'WAL bytes/row' 1 '%.0f'
-	bars order "Keys smaller than the one before, in per cent, 8 clients inserting" order misordered 1 '%.2f'
+	bars order "Keys smaller than the one before, in percent, 8 clients inserting" order misordered 1 '%.2f'
+	bars fragmentation "Fragmentation of the index in percent, 8 clients inserting" order fragmentation 1 '%.0f'
 	bars outbox "Milliseconds from a commit to when its row is seen, median" outbox p0.5 1 '%.0f' log
 	bars outbox_writers "Transactions a second of 8 clients that write an outbox" outbox tps 1 '%.0f'
-	lines fragmentation "Fragmentation of the index, 8 clients inserting" order 5 'leaf fragmentation, %'
 	lines wrap "Index size: old rows deleted, but for one in twenty" wrap 6 'MB' 1e-6
 }

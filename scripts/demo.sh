@@ -90,14 +90,11 @@ sql <<-SQL
 	    ('bigserial', 'bigint', 'nextval(''sequence_bigserial'')'),
 	    ('snowflake', 'bigint', 'snowflake_nextval(5)'),
 	    ('comb', 'uuid', 'comb_uuid()'),
-	    ('uuid_sequence', 'uuid', 'uuid_sequence_nextval(''sequence_uuid'', 20)'),
-	    ('uuid_time', 'uuid', 'uuid_time_nextval()'),
 	    ('random', 'uuid', 'gen_random_uuid()');
 	INSERT INTO kind (name, type, key)
 	SELECT 'core uuidv7', 'uuid', 'uuidv7()' WHERE to_regprocedure('pg_catalog.uuidv7()') IS NOT NULL;
 
 	CREATE SEQUENCE sequence_bigserial;
-	CREATE SEQUENCE sequence_uuid;
 	SELECT format('CREATE TABLE %I (id %s PRIMARY KEY DEFAULT %s, n int)', name, type, key)
 	  FROM kind ORDER BY n \gexec
 
@@ -142,15 +139,44 @@ sql <<-SQL
 
 	\qecho Some of these keys, decoded
 	SELECT 'snowflake' AS "key kind", id::text AS key,
-	       format('%s, shard %s, sequence %s', p.created_at, p.shard, p.sequence) AS "what it tells"
+	       format('%s, shard %s, sequence %s', p.created_at, p.shard, p.sequence) AS "what it contains"
 	  FROM (SELECT id FROM snowflake ORDER BY id DESC LIMIT 2) v, LATERAL snowflake_parts(id) p
 	 UNION ALL
 	SELECT 'comb', id::text, comb_uuid_timestamp(id)::text
-	  FROM (SELECT id FROM comb ORDER BY id DESC LIMIT 2) v
-	 UNION ALL
-	SELECT 'uuid_sequence', id::text, 'block ' || ('x' || left(id::text, 4))::bit(16)::int
-	  FROM (SELECT id FROM uuid_sequence ORDER BY id DESC LIMIT 2) v
-	 UNION ALL
-	SELECT 'uuid_time', id::text, 'block ' || ('x' || left(id::text, 4))::bit(16)::int
-	  FROM (SELECT id FROM uuid_time ORDER BY id DESC LIMIT 2) v;
+	  FROM (SELECT id FROM comb ORDER BY id DESC LIMIT 2) v;
+SQL
+
+#
+# Blocks that wrap around
+#
+say ""
+say "--- Old rows are deleted, but for one in twenty: the index after $((rows / 10 * 12)) rows"
+sql <<-SQL
+	CREATE SEQUENCE sequence_blocks;
+	CREATE TABLE deleting (n serial, name text, type text, key text);
+	INSERT INTO deleting (name, type, key) VALUES
+	    ('snowflake', 'bigint', 'snowflake_nextval(5)'),
+	    ('comb', 'uuid', 'comb_uuid()'),
+	    ('uuid_sequence', 'uuid', 'uuid_sequence_nextval(''sequence_blocks'', greatest(1, $rows / 40), 16)');
+	SELECT format('CREATE TABLE %I (n bigserial, id %s PRIMARY KEY DEFAULT %s)', 'deleting_' || name, type, key)
+	  FROM deleting ORDER BY n \gexec
+SQL
+# Sixteen blocks, of which four are filled in a round, come again every four rounds.
+kinds=$(value "SELECT name FROM deleting ORDER BY n")
+for round in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	progress "inserting and deleting, round $round of 12"
+	while IFS= read -r kind; do
+		sql <<-SQL
+			INSERT INTO deleting_$kind SELECT FROM generate_series(1, $rows / 10);
+			DELETE FROM deleting_$kind WHERE n <= $rows / 10 * ($round - 2) AND n > $rows / 10 * ($round - 3) AND n % 20 <> 0;
+			VACUUM deleting_$kind;
+		SQL
+	done <<<"$kinds"
+done
+progress_end
+sql <<-SQL
+	\pset footer off
+	\pset border 0
+	SELECT name AS "key kind", pg_size_pretty(s.index_size) AS "index size", s.avg_leaf_density AS "leaf density %"
+	  FROM deleting, LATERAL pgstatindex(format('deleting_%s_pkey', name)) s ORDER BY n;
 SQL

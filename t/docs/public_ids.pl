@@ -1,4 +1,4 @@
-# The functions of docs/public-ids.md: what they promise about forged ids, neighbours and
+# The functions of docs/text-and-bits.md: what they promise about forged ids, neighbours and
 # privileges.  It takes pgcrypto, which a regression test does not require.
 
 use FindBin;
@@ -8,7 +8,7 @@ use SeqidPage;
 
 my $node = new_server('shop');
 
-my ($functions, $use, $lookup) = SeqidPage->new('docs/public-ids.md')->recipe('public ids');
+my ($functions, $use, $lookup) = SeqidPage->new('docs/text-and-bits.md')->recipe('public ids');
 $node->safe_psql('postgres', $_->{text}) for $functions, $use;
 
 # All there and back, negative ones too, and no two alike.
@@ -17,6 +17,8 @@ is(outcome($node, "SELECT count(*), count(DISTINCT public), bool_and(private_id(
 	'each id has a public one of its own, and comes back');
 is(outcome($node, "SELECT bool_and(private_id(public_id(id)) = id)
 		FROM unnest('{0, -1, 9223372036854775807, -9223372036854775808, 9007199254740991}'::bigint[]) id"), 't', 'so do the extremes');
+is(outcome($node, "SET standard_conforming_strings = off; SET bytea_output = escape; SELECT private_id(public_id(7))"), '7',
+	'settings of the session do not change them');
 is(outcome($node, "SELECT private_id(NULL) IS NULL AND public_id(NULL) IS NULL"), 't', 'NULL is NULL');
 
 # Of neighbours, half of the bits differ.

@@ -1,0 +1,185 @@
+#!/usr/bin/env perl
+# draw.pl: draws the diagrams of diagrams.txt as SVG files.
+#
+# usage: docs/diagrams/draw.pl DIRECTORY
+#
+# A line of diagrams.txt is a command; words with spaces are in quotes.
+#
+#	diagram NAME WIDTH HEIGHT TITLE    begins a file; the title is its description
+#	frame X Y XSCALE YSCALE            coordinates that follow are of this frame
+#	bits Y TITLE BITS:KIND:LABEL ...   a key of 64 or 128 bits, as boxes
+#	box X Y WIDTH HEIGHT KIND LABEL    KIND is a class below
+#	line KIND X Y X Y ...
+#	arrow KIND X Y X Y
+#	dot KIND X Y
+#	text X Y start|middle|end LABEL [KIND]
+#
+# Colours follow the reader's scheme, dark or light.
+
+use strict;
+use warnings;
+
+use Text::ParseWords qw(shellwords);
+
+my $style = <<'CSS';
+text { font: 13px sans-serif; fill: #1f2328; }
+text.title { font-weight: bold; }
+text.small { font-size: 11px; fill: #59636e; }
+rect { stroke: #1f2328; stroke-width: 1; }
+.line, .axis, .bar, .gone { fill: none; stroke: #1f2328; stroke-width: 2; }
+.axis { stroke: #8b949e; stroke-width: 1; }
+.bar { stroke: #2e86c8; stroke-width: 7; }
+.gone { stroke: #c0392b; stroke-dasharray: 5 4; }
+rect.time { fill: #a8d4f5; } path.time { fill: none; stroke: #2e86c8; stroke-width: 3; }
+rect.place { fill: #f8cf9a; } path.mark { fill: none; stroke: #d9822b; stroke-width: 2; }
+rect.count { fill: #b9e3bd; }
+rect.random { fill: #dfd3f2; }
+rect.fixed { fill: #d8dee4; }
+rect.none { fill: none; stroke: #8b949e; stroke-dasharray: 4 3; }
+circle { fill: #1f2328; }
+@media (prefers-color-scheme: dark) {
+	text, circle { fill: #e6edf3; }
+	text.small { fill: #9da7b1; }
+	rect, .line { stroke: #e6edf3; }
+	.gone { stroke: #ff7b72; }
+	rect.time { fill: #1d4f7c; }
+	rect.place { fill: #7a4a12; }
+	rect.count { fill: #23572a; }
+	rect.random { fill: #4b3a6e; }
+	rect.fixed { fill: #3d444d; }
+	rect.none { fill: none; }
+}
+CSS
+
+my ($directory) = @ARGV;
+die "usage: docs/diagrams/draw.pl DIRECTORY\n" unless @ARGV == 1;
+
+my ($out, @frame);
+
+sub escape
+{
+	my ($text) = @_;
+	my %entity = ('&' => '&amp;', '<' => '&lt;', '>' => '&gt;', '"' => '&quot;');
+
+	return $text =~ s/([&<>"])/$entity{$1}/gr;
+}
+
+sub place
+{
+	my ($x, $y) = @_;
+	return sprintf '%g %g', $frame[0] + $x * $frame[2], $frame[1] + $y * $frame[3];
+}
+
+sub add_text
+{
+	my ($x, $y, $anchor, $label, $kind) = @_;
+	my ($left, $top) = split / /, place($x, $y);
+	my $class = $kind ? " class=\"$kind\"" : '';
+
+	print $out "<text x=\"$left\" y=\"$top\" text-anchor=\"$anchor\"$class>" . escape($label) . "</text>\n";
+	return;
+}
+
+sub add_box
+{
+	my ($x, $y, $width, $height, $kind, $label) = @_;
+	my ($left, $top) = split / /, place($x, $y);
+
+	printf $out "<rect class=\"$kind\" x=\"$left\" y=\"$top\" width=\"%g\" height=\"%g\"/>\n",
+	  $width * $frame[2], $height * $frame[3];
+	add_text($x + $width / 2, $y + $height / 2 + 5 / $frame[3], 'middle', $label) if $label ne '';
+	return;
+}
+
+sub add_line
+{
+	my ($kind, @points) = @_;
+	my @places;
+
+	push @places, place(splice @points, 0, 2) while @points;
+	print $out "<path class=\"$kind\" d=\"M" . join(' L', @places) . "\"/>\n";
+	return;
+}
+
+# The arrow's head is two strokes back from its end.
+sub add_arrow
+{
+	my ($kind, @points) = @_;
+	my ($x1, $y1) = split / /, place(@points[0, 1]);
+	my ($x2, $y2) = split / /, place(@points[2, 3]);
+	my $angle = atan2($y2 - $y1, $x2 - $x1);
+	my @ends = map { sprintf '%.1f %.1f', $x2 - 9 * cos($angle + $_), $y2 - 9 * sin($angle + $_) } 0.4, -0.4;
+
+	print $out "<path class=\"$kind\" d=\"M$x1 $y1 L$x2 $y2 M$ends[0] L$x2 $y2 L$ends[1]\"/>\n";
+	return;
+}
+
+sub add_dot
+{
+	my ($kind, $x, $y) = @_;
+	my ($left, $top) = split / /, place($x, $y);
+
+	print $out "<circle class=\"$kind\" cx=\"$left\" cy=\"$top\" r=\"4\"/>\n";
+	return;
+}
+
+sub add_bits
+{
+	my ($y, $title, @fields) = @_;
+	my $total = 0;
+	my $bit = 0;
+
+	$total += (split /:/)[0] for @fields;
+	add_text(20, $y, 'start', $title, 'title');
+	for my $field (@fields)
+	{
+		my ($bits, $kind, $label) = split /:/, $field, 3;
+		my $width = 720 * $bits / $total;
+
+		add_box(20 + 720 * $bit / $total, $y + 8, $width, 28, $kind, $label // '');
+		$bit += $bits;
+	}
+	return;
+}
+
+sub end_diagram
+{
+	return unless $out;
+	print $out "</svg>\n";
+	close $out or die "could not write: $!";
+	return;
+}
+
+sub begin_diagram
+{
+	my ($name, $width, $height, $title) = @_;
+
+	end_diagram();
+	open $out, '>', "$directory/$name.svg" or die "$directory/$name.svg: $!";
+	@frame = (0, 0, 1, 1);
+	print $out "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 $width $height\" width=\"$width\" height=\"$height\" role=\"img\">\n",
+	  '<title>' . escape($title) . "</title>\n", "<style>\n$style</style>\n";
+	return;
+}
+
+my %commands = (
+	diagram => \&begin_diagram,
+	frame => sub { @frame = @_ },
+	bits => \&add_bits,
+	box => \&add_box,
+	line => \&add_line,
+	arrow => \&add_arrow,
+	dot => \&add_dot,
+	text => \&add_text);
+
+my $source = __FILE__ =~ s/draw\.pl$/diagrams.txt/r;
+open my $in, '<', $source or die "$source: $!";
+while (my $line = <$in>)
+{
+	my ($command, @words) = shellwords($line =~ s/^\s*#.*//sr);
+
+	next unless defined $command;
+	my $run = $commands{$command} or die "$source:$.: no command $command\n";
+	$run->(@words);
+}
+end_diagram();

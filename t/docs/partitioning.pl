@@ -1,0 +1,32 @@
+# The procedure of docs/partitioning.md creates a partition for each day, also where
+# daylight saving time begins at midnight, whatever the session's settings are.
+
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use SeqidTest;
+use SeqidPage;
+
+my $node = new_server('shop');
+my ($recipe) = SeqidPage->new('docs/partitioning.md')->recipe('partitions');
+
+for my $zone (qw(UTC Africa/Cairo America/Santiago America/Havana Asia/Beirut))
+{
+	my $name = $zone =~ s/\W/_/gr;
+	my $sql = $recipe->{text} =~ s/(timezone = )'UTC'/$1'$zone'/r =~ s/^CALL .*//msr;
+	my $calls = "SET client_min_messages = error; CALL add_event_partitions('2026-01-01', '2026-07-01', '1 day');";
+
+	isnt($sql, $recipe->{text}, "$zone: the procedure sets the time zone");
+	$node->safe_psql('postgres', "CREATE DATABASE \"$name\"");
+	is(outcome($node, $name, "CREATE EXTENSION seqid; $sql SET timezone = 'Asia/Tokyo'; $calls"), '', "$zone: half a year");
+	is(outcome($node, $name, "SET timezone = 'America/Anchorage'; SET datestyle = 'German'; $calls
+			CALL add_event_partitions('2026-07-01', '2026-12-31', '1 day'); CALL add_event_partitions('2026-12-30', '2026-12-31', '12 hours')"),
+		'', "$zone: the rest from a session with other settings");
+	is(outcome($node, $name, "SET timezone = '$zone';
+			INSERT INTO events SELECT snowflake_make(at, 5, 0)
+			  FROM generate_series(timestamptz '2026-01-01', timestamptz '2027-01-01' - interval '1 minute', '10 minutes') at;
+			SELECT count(DISTINCT tableoid), count(*) FILTER (WHERE tableoid::regclass::text <> to_char(snowflake_timestamp(id), '\"events_\"YYYY_MM_DD')) <= 6
+			  FROM events"), '365|t', "$zone: each time has the partition of its day, but for an hour that midnight repeats");
+}
+
+$node->stop;
+done_testing();
