@@ -126,6 +126,11 @@ SELECT seqid.shard_check_in('other', 'new', '0', 1, now()), seqid.shard_check_in
 SHOW search_path;
 RESET search_path;
 RESET ROLE;
+REVOKE ALL ON seqid.shard_registry, seqid.shard_conflicts FROM regress_seqid_member;
+GRANT INSERT, DELETE ON seqid.shard_registry TO regress_seqid_member;
+SET ROLE regress_seqid_member;
+SELECT seqid.shard_claim('iota', 1) AS iota, seqid.shard_release('iota') AS released;
+RESET ROLE;
 
 -- A publication of all tables does not prevent changes: the tables have replica identities.
 SET client_min_messages = error;
