@@ -117,14 +117,6 @@ is_const(Node *node, Oid type)
 		((Const *) node)->consttype == type;
 }
 
-/* A constant, or one in named notation. */
-static bool
-is_const_argument(Node *node)
-{
-	return IsA(node, Const) ||
-		(IsA(node, NamedArgExpr) && IsA(((NamedArgExpr *) node)->arg, Const));
-}
-
 /* Reads sequence and prefix bits from the default of the column "id". */
 static bool
 read_default(Relation rel, DictionaryShape *shape)
@@ -141,7 +133,11 @@ read_default(Relation rel, DictionaryShape *shape)
 		return false;
 	foreach(cell, call->args)
 	{
-		if (!is_const_argument(lfirst(cell)))
+		Node	   *argument = lfirst(cell);
+
+		if (IsA(argument, NamedArgExpr))
+			argument = (Node *) ((NamedArgExpr *) argument)->arg;
+		if (!IsA(argument, Const))
 			return false;
 	}
 
