@@ -136,7 +136,6 @@ begin_insert(Assignment *assignment)
 	assignment->insert_begun = true;
 	if (!dictionary->shape.plain_insert || dictionary->row_security)
 	{
-		seqid_sql_begin();
 		assignment->plan = seqid_sql_plan_insert(dictionary);
 		return;
 	}

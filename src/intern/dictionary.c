@@ -105,7 +105,6 @@ begin_statement(Search *search, bool by_term)
 {
 	Oid			type = by_term ? TEXTOID : INT8OID;
 
-	seqid_sql_begin();
 	search->plan = seqid_sql_plan(psprintf(by_term ?
 										   "SELECT id FROM ONLY %s WHERE term OPERATOR(pg_catalog.=) $1" :
 										   "SELECT term FROM ONLY %s WHERE id OPERATOR(pg_catalog.=) $1",
@@ -121,7 +120,6 @@ seqid_search_begin(Search *search, const Dictionary *dictionary, bool by_term, S
 	*search = (Search)
 	{
 		.dictionary = dictionary,
-			.key_column = by_term ? shape->term_column : shape->id_column,
 			.result_column = by_term ? shape->id_column : shape->term_column,
 			.read_only = IsMVCCSnapshot(snapshot)
 	};
@@ -169,13 +167,13 @@ found_column(const Search *search, AttrNumber column)
 	return slot_getattr(search->slot, column, &isnull);
 }
 
-/* A hash index returns all rows whose terms have the same hash. */
+/* A hash index, which only terms have, returns all rows whose terms have the same hash. */
 static bool
 is_wanted(Search *search)
 {
 	return !search->scan->xs_recheck ||
 		DatumGetBool(FunctionCall2Coll(&search->key.sk_func, search->key.sk_collation,
-									   found_column(search, search->key_column),
+									   found_column(search, search->dictionary->shape.term_column),
 									   search->key.sk_argument));
 }
 

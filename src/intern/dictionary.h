@@ -68,7 +68,6 @@ extern void seqid_dictionary_close(Dictionary *dictionary);
 typedef struct Search
 {
 	const Dictionary *dictionary;
-	AttrNumber	key_column;
 	AttrNumber	result_column;
 	Relation	index;
 	IndexScanDesc scan;
@@ -94,12 +93,12 @@ extern void seqid_search_unpin(Search *search);
 
 /* --- dictionary_sql.c: the same by SQL statements --- */
 
-/* Statements are planned and run in between.  The memory context stays the caller's. */
-extern void seqid_sql_begin(void);
-extern void seqid_sql_end(void);
-
-/* Plans a statement so that it uses an index. */
+/*
+ * Plans a statement so that it uses an index.  seqid_sql_end() must follow; of several
+ * plans, the last one ends first.  The memory context stays the caller's.
+ */
 extern SPIPlanPtr seqid_sql_plan(const char *sql, int argument_count, Oid *types);
+extern void seqid_sql_end(void);
 
 /*
  * Runs a statement.  Returns whether it returned a row, and the first column of the

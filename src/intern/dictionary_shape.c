@@ -7,8 +7,8 @@
  * constraint on a hash index makes terms unique, or a unique B-tree.  Nothing else is
  * recorded, so a dictionary can be dumped, copied and renamed like any table.
  *
- * The catalogs are read once per session and dictionary.  Invalidations of the
- * relation or of its sequence remove the entry.
+ * The catalogs are read once per session and dictionary.  An invalidation of the
+ * relation removes its entry, and that of any sequence removes all entries.
  */
 #include "postgres.h"
 
@@ -117,14 +117,6 @@ is_const(Node *node, Oid type)
 		((Const *) node)->consttype == type;
 }
 
-/* A constant, or one in named notation. */
-static bool
-is_const_argument(Node *node)
-{
-	return IsA(node, Const) ||
-		(IsA(node, NamedArgExpr) && IsA(((NamedArgExpr *) node)->arg, Const));
-}
-
 /* Reads sequence and prefix bits from the default of the column "id". */
 static bool
 read_default(Relation rel, DictionaryShape *shape)
@@ -141,7 +133,11 @@ read_default(Relation rel, DictionaryShape *shape)
 		return false;
 	foreach(cell, call->args)
 	{
-		if (!is_const_argument(lfirst(cell)))
+		Node	   *argument = lfirst(cell);
+
+		if (IsA(argument, NamedArgExpr))
+			argument = (Node *) ((NamedArgExpr *) argument)->arg;
+		if (!IsA(argument, Const))
 			return false;
 	}
 
@@ -240,17 +236,15 @@ describe(Relation rel, DictionaryShape *shape)
 typedef struct RememberedShape
 {
 	Oid			relid;			/* hash key, must be first */
-	uint32		sequence_hash;	/* an invalidation of the sequence has this
-								 * value */
 	DictionaryShape shape;
 } RememberedShape;
 
 static HTAB *remembered = NULL;
-static uint64 invalidations = 0;	/* of any relation */
+static uint64 invalidations = 0;	/* of any relation or sequence */
 
-/* Removes the entries of a relation or of a sequence; all entries if both are 0. */
+/* Removes the entry of a relation, or all entries. */
 static void
-forget(Oid relid, uint32 sequence_hash)
+invalidate_relation(Datum arg pg_attribute_unused(), Oid relid)
 {
 	HASH_SEQ_STATUS scan;
 	RememberedShape *entry;
@@ -259,16 +253,9 @@ forget(Oid relid, uint32 sequence_hash)
 	hash_seq_init(&scan, remembered);
 	while ((entry = hash_seq_search(&scan)) != NULL)
 	{
-		if ((relid == InvalidOid && sequence_hash == 0) ||
-			entry->relid == relid || entry->sequence_hash == sequence_hash)
+		if (relid == InvalidOid || relid == entry->relid)
 			hash_search(remembered, &entry->relid, HASH_REMOVE, NULL);
 	}
-}
-
-static void
-invalidate_relation(Datum arg pg_attribute_unused(), Oid relid)
-{
-	forget(relid, 0);
 }
 
 /*
@@ -276,10 +263,9 @@ invalidate_relation(Datum arg pg_attribute_unused(), Oid relid)
  * writes the sequence's row in pg_sequence, which has.
  */
 static void
-invalidate_sequence(Datum arg pg_attribute_unused(), int cache pg_attribute_unused(),
-					uint32 hash)
+invalidate_sequence(Datum arg, int cache pg_attribute_unused(), uint32 hash pg_attribute_unused())
 {
-	forget(InvalidOid, hash);
+	invalidate_relation(arg, InvalidOid);
 }
 
 static void
@@ -292,16 +278,6 @@ initialize(void)
 	remembered = hash_create("seqid dictionaries", 64, &control, HASH_ELEM | HASH_BLOBS);
 	CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
 	CacheRegisterSyscacheCallback(SEQRELID, invalidate_sequence, (Datum) 0);
-}
-
-static void
-remember(Oid relid, const DictionaryShape *shape)
-{
-	uint32		sequence_hash = GetSysCacheHashValue1(SEQRELID, ObjectIdGetDatum(shape->sequence));
-	RememberedShape *entry = hash_search(remembered, &relid, HASH_ENTER, NULL);
-
-	entry->sequence_hash = sequence_hash;
-	entry->shape = *shape;
 }
 
 void
@@ -328,5 +304,8 @@ seqid_dictionary_shape(Relation rel, DictionaryShape *shape)
 				 errhint("Create a dictionary with intern_create().")));
 	/* What was invalidated while the catalogs were read must be read again. */
 	if (invalidations == invalidations_before)
-		remember(relid, shape);
+	{
+		entry = hash_search(remembered, &relid, HASH_ENTER, NULL);
+		entry->shape = *shape;
+	}
 }

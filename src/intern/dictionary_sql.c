@@ -32,15 +32,6 @@ seqid_quoted_name(Oid relid)
 }
 
 void
-seqid_sql_begin(void)
-{
-	MemoryContext caller = CurrentMemoryContext;
-
-	SPI_connect();
-	MemoryContextSwitchTo(caller);
-}
-
-void
 seqid_sql_end(void)
 {
 	MemoryContext caller = CurrentMemoryContext;
@@ -68,6 +59,7 @@ seqid_sql_plan(const char *sql, int argument_count, Oid *types)
 	SPIPlanPtr	plan;
 	CachedPlan *cached;
 
+	SPI_connect();
 	set_for_planner("enable_seqscan", "off");
 	set_for_planner("enable_indexscan", "on");
 	plan = SPI_prepare_cursor(sql, argument_count, types, CURSOR_OPT_GENERIC_PLAN);

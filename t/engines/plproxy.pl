@@ -20,7 +20,7 @@ $server[$_]->safe_psql('postgres', '\set start ' . ($_ + 1) . q{
 	CREATE FUNCTION customer_get(key bigint) RETURNS text LANGUAGE sql AS
 	    'SELECT name FROM customer WHERE customer.key = $1';
 	SELECT intern_create('uris');
-	ALTER SEQUENCE uris_id_seq INCREMENT BY 16 RESTART WITH :start;
+	ALTER SEQUENCE uris_id_seq START WITH :start INCREMENT BY 16 RESTART;
 	CREATE FUNCTION uri_ids(terms text[]) RETURNS TABLE (term text, id bigint) LANGUAGE sql AS
 	    'SELECT * FROM unnest($1, intern_ids(''uris'', $1))';
 	CREATE FUNCTION uri_term(id bigint) RETURNS text LANGUAGE sql AS 'SELECT intern_term(''uris'', $1)';}) for 0 .. 3;
