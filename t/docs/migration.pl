@@ -4,6 +4,9 @@
 # The second is not measured with a clock.  A step that acquires a lock which stops
 # writers or readers must have a lock_timeout, and must not scan or rewrite a table
 # while it holds the lock.
+#
+# Then the recipes with tables and sessions other than the page's: they hold, or raise an
+# error before anything is lost.
 
 use FindBin;
 use lib "$FindBin::RealBin/..";
@@ -43,14 +46,14 @@ sub start_clients
 	return $clients;
 }
 
-# Until they have run some hundreds of transactions more.
+# Until they have run a hundred transactions more.
 sub wait_for_clients
 {
 	my ($clients) = @_;
 	my $logged = sub { my ($log) = glob "$clients->{log}.*"; return -s ($log // '') // 0 };
 	my $before = $logged->();
 
-	return if poll_until { $logged->() > $before + 10000 } 60;
+	return if poll_until { $logged->() > $before + 5000 } 60;
 	diag($clients->{out});
 	die 'the clients stand still';
 }
@@ -131,9 +134,13 @@ sub run_block
 	{
 		my @faults;
 
-		if ($statement =~ /\bCONCURRENTLY\b|^DO .*\bCOMMIT\b/s)
+		if ($statement =~ /\bCONCURRENTLY\b|^CALL in_batches\b|^DO .*\bCOMMIT\b/s)
 		{
 			@faults = run_watched($session, $statement);
+		}
+		elsif ($statement =~ /^CALL seqid\.adopt\b/)
+		{
+			$session->query($statement);
 		}
 		elsif ($statement =~ /^(BEGIN|COMMIT|SET)\b/)
 		{
@@ -150,11 +157,12 @@ sub run_block
 			$session->query('COMMIT') unless $in_block;
 		}
 		push @all_faults, map { "$_ by: $statement" } @faults;
-		if (my $error = error_in($session->errors))
+		my $errors = $session->errors;
+		if ($errors =~ /ERROR:/)
 		{
 			$session->query('ROLLBACK');
 			$session->errors;
-			return ($error, @all_faults);
+			return (error_in($errors), @all_faults);
 		}
 	}
 	return ('', @all_faults);
@@ -224,14 +232,16 @@ sub test_giving_up
 	$session->close;
 }
 
+$node->safe_psql('postgres', $_->{text}) for $page->recipe('procedures');
+
 #
-# From bigserial and an identity
+# New rows only
 #
 
 {
-	my ($change, @rest) = $page->recipe('bigserial');
+	my ($change, @rest) = $page->recipe('adopt');
 
-	$node->safe_psql('postgres', $_->{text}) for $page->recipe('bigserial tables');
+	$node->safe_psql('postgres', $_->{text}) for $page->recipe('adopt tables');
 	my $clients = start_clients(<<'SCRIPT', 'prepared');
 \set n random(1, 20000)
 BEGIN;
@@ -241,20 +251,18 @@ COMMIT;
 UPDATE orders SET item = item WHERE id = :n;
 SELECT 1 / count(*) FROM orders o JOIN parcels p ON p.order_id = o.id WHERE o.id = :id AND p.id = :parcel;
 SCRIPT
-	test_giving_up($clients, 'orders', $change);
 	run_steps($clients, $change, @rest);
-	stop_clients('bigserial', $clients);
+	stop_clients('adopt', $clients);
 
-	is(outcome($node, "SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relname <> 'clock_mark'"), '0', 'bigserial: no sequence is left');
 	is(outcome($node, "SELECT count(*) FILTER (WHERE id <= 20000 AND item = 'item ' || id), count(*) FILTER (WHERE id > 20000 AND id < 1099511627776) > 0,
 			count(*) FILTER (WHERE id >= 400000000000000000) > 0 FROM orders"),
-		'20000|t|t', 'bigserial: old ids are what they were, and new ones are snowflakes');
-	is(outcome($node, 'SELECT bool_and(snowflake_shard(id) = 5) FROM parcels WHERE id > 1099511627776'), 't', 'identity: also the other table');
-	is(outcome($node, "INSERT INTO orders (id, item) VALUES (1099511627776, 'typed')"), '23514', 'bigserial: an id that is neither is refused');
+		'20000|t|t', 'adopt: old ids are what they were, and new ones are snowflakes');
+	is(outcome($node, 'SELECT bool_and(snowflake_shard(id) = 5) FROM parcels WHERE id > 1099511627776'), 't', 'adopt: also the identity');
+	is(outcome($node, "INSERT INTO orders (id, item) VALUES (1099511627776, 'typed')"), '23514', 'adopt: an id that is neither is refused');
 }
 
 #
-# From serial
+# Integer keys
 #
 
 {
@@ -286,7 +294,7 @@ SCRIPT
 
 	run_steps($clients, $page->recipe('serial'));
 	test_giving_up($clients, 'visits', $exchange[0]);
-	is(outcome($node, "SELECT count(*) FROM pg_trigger WHERE tgname = 'widen'"), '2', 'serial exchange: has changed nothing');
+	is(outcome($node, "SELECT count(*) FROM pg_trigger WHERE tgname = 'zzz_widen'"), '2', 'serial exchange: has changed nothing');
 	run_steps($clients, @exchange);
 	stop_clients('serial', $clients);
 
@@ -314,7 +322,7 @@ SCRIPT
 }
 
 #
-# From gen_random_uuid
+# COMBs
 #
 
 {
@@ -331,13 +339,57 @@ SCRIPT
 	is(outcome($node, "SELECT count(*) FILTER (WHERE comb_uuid_is_valid(id)) > 0, count(*) FILTER (WHERE NOT comb_uuid_is_valid(id)) >= 20000 FROM documents"),
 		't|t', 'random UUIDs: both kinds in one column');
 
-	# What is rewritten: each row has a COMB of its own time.  (The foreign key holds its pages.)
+	# Each old row gets a COMB of its own time.  (The foreign key holds its pages.)
 	$node->safe_psql('postgres', 'CREATE TABLE documents_before AS SELECT * FROM documents');
-	run_steps(undef, $page->recipe('random UUIDs rewritten'));
-	is(outcome($node, "SELECT count(*) FROM documents_before b LEFT JOIN documents_renamed r ON r.old_id = b.id LEFT JOIN documents d ON d.id = coalesce(r.new_id, b.id)
-			WHERE (d.title, d.created_at) IS DISTINCT FROM (b.title, b.created_at) OR comb_uuid_timestamp(r.new_id) <> d.created_at"),
-		'0', 'random UUIDs rewritten: all are there, with their time');
-	is(outcome($node, "INSERT INTO documents (id) VALUES (gen_random_uuid())"), '23514', 'random UUIDs rewritten: no more of them');
+	run_steps(undef, $page->recipe('old random UUIDs'));
+	is(outcome($node, "SELECT count(*) FROM documents_before b LEFT JOIN documents_map m ON m.old_id = b.id LEFT JOIN documents d ON d.id = coalesce(m.new_id, b.id)
+			WHERE (d.title, d.created_at) IS DISTINCT FROM (b.title, b.created_at) OR comb_uuid_timestamp(m.new_id) <> d.created_at"),
+		'0', 'old random UUIDs: all are there, with their time');
+	is(outcome($node, "INSERT INTO documents (id) VALUES (gen_random_uuid())"), '23514', 'old random UUIDs: no more of them');
+}
+
+#
+# Old rows, and from uuid to bigint
+#
+
+$node->safe_psql('postgres', $_->{text}) for $page->recipe('old rows tables');
+{
+	$node->safe_psql('postgres', 'CREATE TABLE memos_before AS SELECT * FROM memos');
+	my $clients = start_clients(<<'SCRIPT', 'prepared');
+BEGIN;
+INSERT INTO memos (body) VALUES ('new') RETURNING id \gset
+INSERT INTO memo_tags VALUES (:id, 'of a client');
+COMMIT;
+SELECT 1 / count(*) FROM memos m JOIN memo_tags t ON t.memo_id = m.id WHERE m.id = :id;
+SCRIPT
+	run_steps($clients, $page->recipe('old rows'));
+	stop_clients('old rows', $clients);
+	is(outcome($node, "SELECT count(*) FROM memos_before b LEFT JOIN memos_map ON old_id = b.id LEFT JOIN memos m ON m.id = new_id
+			LEFT JOIN memo_tags t ON memo_id = new_id WHERE (m.body, m.created_at, t.tag) IS DISTINCT FROM (b.body, b.created_at, 'draft')"),
+		'0', 'old rows: all are there, with what references them');
+}
+
+{
+	$node->safe_psql('postgres', $_->{text}) for $page->recipe('uuid to bigint tables');
+	$node->safe_psql('postgres', 'CREATE TABLE notes_before AS SELECT title, r.id AS reply FROM notes n JOIN replies r ON note_id = n.id');
+	my $clients = start_clients(<<'SCRIPT', 'extended');
+\set m random(1, 10000)
+BEGIN;
+INSERT INTO notes (title) VALUES ('of a client') RETURNING id \gset
+INSERT INTO replies (note_id) VALUES (:id), (NULL);
+DELETE FROM notes WHERE id = :id AND :m > 5000;
+COMMIT;
+UPDATE replies SET body = 'changed' WHERE id = :m;
+SCRIPT
+	run_steps($clients, $page->recipe('uuid to bigint'));
+	run_steps($clients, $page->recipe('uuid to bigint exchange'));
+	stop_clients('uuid to bigint', $clients);
+	is(outcome($node, "SELECT count(*) FROM notes_before b LEFT JOIN replies r ON r.id = reply LEFT JOIN notes n ON n.id = note_id
+			WHERE n.title IS DISTINCT FROM b.title"), '0', 'uuid to bigint: each reply has its note');
+	is(outcome($node, "SELECT string_agg(conrelid::regclass || ' ' || conname || ' ' || convalidated, ', ' ORDER BY conrelid::regclass::text, conname)
+			FROM pg_constraint WHERE conrelid IN ('notes'::regclass, 'replies'::regclass) AND contype <> 'n'"),
+		'notes notes_pkey true, replies replies_note_id_fkey true, replies replies_pkey true', 'uuid to bigint: constraints have the names that they had');
+	is(outcome($node, "SELECT count(*) FROM pg_trigger WHERE tgname LIKE 'zzz%'"), '0', 'uuid to bigint: no trigger is left');
 }
 
 #
@@ -353,6 +405,233 @@ if (outcome($node, "SELECT to_regproc('uuidv7') IS NOT NULL") eq 't')
 			FROM (SELECT clock_timestamp() AS before, uuidv7() AS id, clock_timestamp() AS after FROM generate_series(1, 1000)) v"),
 		't', 'uuidv7: the microsecond is right');
 }
+
+#
+# Variations
+#
+
+my %tables = (
+	serial => 'serial tables', 'old rows' => 'old rows tables', 'uuid to bigint' => 'uuid to bigint tables');
+
+my $number = 0;
+
+# vary($recipe, $what, $change, sub ($session, @blocks)): runs the sub in a database of its
+# own, in which the tables of the recipe were created and then changed.
+sub vary
+{
+	my ($recipe, $what, $change, $test) = @_;
+	my $database = 'variation' . ++$number;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql($database, join "\n", 'CREATE EXTENSION seqid;',
+		map { $_->{text} =~ s/, (?:10|20)000\) n/, 200) n/gr } (map { $page->recipe($_) } 'procedures', $tables{$recipe}));
+	$node->safe_psql($database, $change);
+	my $session = SeqidSession->new($node, $database);
+	$test->("$recipe, $what", $session, $page->recipe($recipe));
+	$session->close;
+	return;
+}
+
+# Runs blocks, and what a client does after each.  Returns the first error's SQLSTATE.
+sub apply
+{
+	my ($session, $client, @blocks) = @_;
+
+	for my $block (@blocks)
+	{
+		for my $statement (SeqidPage::statements($block->{text}), $client ? $client : ())
+		{
+			my $outcome = $session->full_outcome($statement);
+
+			next unless $outcome =~ /^([0-9A-Z]{5}): /;
+			my $error = $1;
+			next if $error eq '00000';
+			$session->full_outcome('ROLLBACK');
+			return $error;
+		}
+	}
+	return '';
+}
+
+# The blocks before the first that contains a text, and the others.
+sub split_at
+{
+	my ($text, @blocks) = @_;
+	my ($first) = grep { $blocks[$_]{text} =~ /$text/ } 0 .. $#blocks;
+
+	return ([ @blocks[ 0 .. $first - 1 ] ], [ @blocks[ $first .. $#blocks ] ]);
+}
+
+# A trigger of the user that sets a column of rows that clients insert.
+sub trigger_sql
+{
+	my ($table, $name, $assignment) = @_;
+
+	return "CREATE FUNCTION assign() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN $assignment; RETURN NEW; END \$\$;
+		CREATE TRIGGER $name BEFORE INSERT ON $table FOR EACH ROW EXECUTE FUNCTION assign()";
+}
+
+my ($exchange) = $page->recipe('serial exchange');
+my $visit = 'INSERT INTO visits (customer_id) VALUES (7)';
+
+vary('serial', 'a trigger that changes the reference', trigger_sql('visits', 'zed', 'NEW.customer_id := 9'), sub
+{
+	my ($name, $session, @blocks) = @_;
+
+	is(apply($session, $visit, @blocks, $exchange), '', $name);
+	is($session->outcome('SELECT count(*) > 5, bool_and(customer_id = 9) FROM visits WHERE id > 200'), 't|t', "$name: is followed");
+});
+vary('serial', 'a trigger that fires after all', trigger_sql('visits', 'zzzz', 'NEW.customer_id := 9'), sub
+{
+	my ($name, $session, @blocks) = @_;
+
+	is(apply($session, $visit, @blocks, $exchange), '23514', "$name: is refused");
+});
+vary('serial', 'rows of a replication worker, with other defaults', '', sub
+{
+	my ($name, $session, @blocks) = @_;
+
+	$session->query("SET default_transaction_isolation = 'repeatable read'; SET DateStyle = 'German'; SET TimeZone = 'America/Havana'");
+	is(apply($session, "SET session_replication_role = replica; $visit; RESET session_replication_role", @blocks, $exchange), '', $name);
+	is($session->outcome('SELECT count(*) > 5, bool_and(customer_id = 7) FROM visits WHERE id > 200'), 't|t', "$name: are filled");
+});
+vary('serial', 'a reference that can be NULL', 'ALTER TABLE visits ALTER customer_id DROP NOT NULL; INSERT INTO visits (customer_id) VALUES (NULL)', sub
+{
+	my ($name, $session, @blocks) = @_;
+	my $null = 'INSERT INTO visits (customer_id) VALUES (NULL)';
+
+	is(apply($session, $null, map { { %$_, text => $_->{text} =~ s/new_customer_id IS NOT NULL AND new_customer_id = customer_id/new_customer_id IS NOT DISTINCT FROM customer_id/r } } @blocks, $exchange), '', $name);
+	is($session->outcome('SELECT count(customer_id), count(*) > 205 FROM visits'), '200|t', "$name: stays NULL");
+});
+for my $case (
+	[ 'an index that the recipe does not have', 'CREATE UNIQUE INDEX ON visits (customer_id, at)' ],
+	[ 'a constraint that the recipe does not have', 'ALTER TABLE visits ADD CHECK (customer_id > 0)' ],
+	[ 'a privilege on the column', 'GRANT SELECT (customer_id) ON visits TO pg_monitor' ])
+{
+	vary('serial', @$case, sub
+	{
+		my ($name, $session, @blocks) = @_;
+
+		is(apply($session, $visit, @blocks, $exchange), '55000', "$name: is refused");
+		is($session->outcome("SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = 'visits'::regclass AND attname = 'customer_id'"), 'integer', "$name: nothing has changed");
+	});
+}
+vary('serial', 'constraints that are not validated', '', sub
+{
+	my ($name, $session, @blocks) = @_;
+
+	is(apply($session, $visit, (grep { $_->{text} !~ /VALIDATE/ } @blocks), $exchange), '55000', "$name: are refused");
+	$session->query('ALTER TABLE customers DROP CONSTRAINT new_id_same; ALTER TABLE visits DROP CONSTRAINT new_customer_id_same, DROP CONSTRAINT visits_new_customer_id_fkey');
+	is(apply($session, $visit, $exchange), '55000', "$name: and none at all");
+});
+vary('serial', 'kill -9 within the batches', 'CREATE TABLE other ()', sub
+{
+	my ($name, $session, @blocks) = @_;
+	my ($before, $rest) = split_at('CALL in_batches', @blocks);
+	my $database = $session->query('SELECT current_database()');
+	my $client = SeqidSession->new($node, $database);
+
+	apply($session, $visit, @$before);
+	$client->query('BEGIN; UPDATE visits SET at = now() WHERE id = 150');
+	$session->send($rest->[0]{text});
+	wait_until_blocked($node, $session);
+	$session->kill_backend;
+	$_->abandon for $session, $client;
+	$node->{_pid} = undef;
+	start_again($node);
+	my $again = SeqidSession->new($node, $database);
+	is(apply($again, $visit, @$rest, $exchange), '', "$name: the block is run again");
+	is($again->outcome('SELECT count(*) FROM customers c JOIN visits ON customer_id = c.id WHERE c.id <= 200'), $again->query('SELECT count(*) FROM visits'), "$name: no reference is lost");
+	$again->close;
+});
+
+my $spring = "UPDATE memos SET created_at = '2024-03-31 00:30Z'::timestamptz + id * interval '1 minute'; SET TimeZone = 'Europe/Berlin'; ALTER TABLE memos ALTER created_at TYPE timestamp";
+vary('old rows', 'times without time zone', $spring, sub
+{
+	my ($name, $session, @blocks) = @_;
+	my ($before, $rest) = split_at('snowflake_backfill', @blocks);
+
+	$session->query("SET TimeZone = 'Europe/Berlin'");
+	is(apply($session, '', @$before, @$rest), '42804', "$name: are refused");
+	is(apply($session, '', map { { %$_, text => $_->{text} =~ s/created_at AS made/created_at AT TIME ZONE 'Europe\/Berlin' AS made/r } } @$rest), '', "$name: with their zone");
+	is($session->outcome("SELECT count(*), bool_and(snowflake_timestamp(id) = '2024-03-31 00:30Z'::timestamptz + old_id * interval '1 minute') FROM memos JOIN memos_map ON new_id = id"),
+		'200|t', "$name: have their own times");
+});
+vary('old rows', 'numbers of the old sequence, and all again', "INSERT INTO memos (id, created_at) VALUES (201, NULL), (202, '2021-01-01'), (203, '2022-12-31 23:59Z')", sub
+{
+	my ($name, $session, @blocks) = @_;
+	my ($before, $rest) = split_at('snowflake_backfill', @blocks);
+	my $client = "INSERT INTO memos (id) SELECT max(id) + 1 FROM memos WHERE id < 1000000";
+
+	is(apply($session, '', @$before) . apply($session, $client, @$rest), '', $name);
+	is(apply($session, '', @$rest), '', "$name: again");
+	is($session->outcome('SELECT count(*), count(*) FILTER (WHERE id < 1000000), count(*) FILTER (WHERE snowflake_shard(id) = 31), (SELECT count(DISTINCT new_id) FROM memos_map) FROM memos'),
+		'206|3|203|203', "$name: each has one id, but for those without a time");
+	is($session->outcome("INSERT INTO memos (id, created_at) VALUES (300, '2024-01-01')"), '', "$name: an old row comes later");
+	is(apply($session, '', @$rest), '22023', "$name: is refused");
+});
+vary('old rows', 'a foreign key that does not follow', '', sub
+{
+	my ($name, $session, @blocks) = @_;
+	my ($before, $rest) = split_at('snowflake_backfill', @blocks);
+
+	$session->query('CREATE TABLE memos_map (old_id bigint PRIMARY KEY, new_id bigint NOT NULL UNIQUE)');
+	is(apply($session, '', @$rest), '23503', "$name: is refused");
+});
+
+my ($uuid_exchange) = $page->recipe('uuid to bigint exchange');
+my $reply = "INSERT INTO replies (note_id) SELECT id FROM notes WHERE title = 'note 7'";
+
+vary('uuid to bigint', 'a client with an old snapshot', '', sub
+{
+	my ($name, $session, @blocks) = @_;
+	my ($before, $rest) = split_at('UNIQUE INDEX CONCURRENTLY', @blocks);
+	my $client = SeqidSession->new($node, $session->query('SELECT current_database()'));
+
+	$client->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+	is(apply($session, '', @$before), '', $name);
+	$session->send($rest->[0]{text});
+	wait_until_blocked($node, $session);
+	is($client->outcome($reply), '', "$name: its reply");
+	$client->query('COMMIT');
+	$session->answer;
+	is(apply($session, $reply, @$rest[ 1 .. $#$rest ], $uuid_exchange), '', "$name: the other steps");
+	is($session->outcome("SELECT bool_and(title = 'note 7'), count(*) > 5 FROM replies r LEFT JOIN notes n ON n.id = note_id WHERE r.id > 201"), 't|t', "$name: no reference is lost");
+	$client->close;
+});
+vary('uuid to bigint', 'a writer that cannot read the table', "CREATE ROLE regress_writer; GRANT INSERT ON replies TO regress_writer; GRANT USAGE ON SEQUENCE replies_id_seq TO regress_writer;"
+	. trigger_sql('replies', 'zed', "NEW.note_id := (SELECT note_id FROM public.replies WHERE id = 9)"), sub
+{
+	my ($name, $session, @blocks) = @_;
+	my ($before, $rest) = split_at('replies_both FOREIGN', @blocks);
+
+	$session->query('ALTER FUNCTION assign() SECURITY DEFINER');
+	is(apply($session, '', @$before), '', $name);
+	is(apply($session, "SET ROLE regress_writer; SET search_path = ''; INSERT INTO public.replies (note_id) VALUES (NULL); RESET search_path; RESET ROLE", @$rest[ 0 .. $#$rest ]), '', "$name: writes");
+	is(apply($session, '', $uuid_exchange), '', "$name: exchange");
+	is($session->outcome("SELECT bool_and(title = 'note 9'), count(*) > 3 FROM replies r LEFT JOIN notes n ON n.id = note_id WHERE r.id > 201"), 't|t', "$name: its trigger is followed");
+});
+vary('uuid to bigint', 'a new value that is lost', trigger_sql('replies', 'zzzz', 'NEW.note_id := NEW.note_id'), sub
+{
+	my ($name, $session, @blocks) = @_;
+	my ($before, $rest) = split_at('INDEX CONCURRENTLY replies', @blocks);
+
+	is(apply($session, '', @$before), '', $name);
+	$session->query("CREATE OR REPLACE FUNCTION assign() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.new_note_id := NULL; RETURN NEW; END'");
+	is($session->outcome($reply), '23503', "$name: is refused");
+});
+vary('uuid to bigint', 'rows that were numbered twice', '', sub
+{
+	my ($name, $session, @blocks) = @_;
+	my ($before, $rest) = split_at('snowflake_backfill', @blocks);
+
+	apply($session, '', @$before);
+	my ($number, @update) = SeqidPage::statements($rest->[0]{text});
+	$session->query($number);
+	$session->query("UPDATE notes SET new_id = m.new_id FROM notes_map m WHERE old_id = id AND title < 'note 5'");
+	is(apply($session, '', @$rest, $uuid_exchange), '', $name);
+	is($session->outcome('SELECT count(DISTINCT id), bool_and(snowflake_timestamp(id) = created_at) FROM notes'), '200|t', "$name: each has one id");
+});
 
 $node->stop;
 done_testing();
