@@ -1172,12 +1172,15 @@ BEGIN
 			  LEFT JOIN pg_attribute a ON a.attrelid = f.adrelid AND a.attnum = f.adnum
 			 WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = seq.seqrelid AND d.deptype = 'n'
 			   AND NOT coalesce(f.adrelid = ANY (tree) AND a.attname = key.attname, false)) AS users,
-		   -- The planner calls such functions with the privileges of the caller.
+		   -- The planner calls functions of indexes and constraints with the privileges of
+		   -- the caller, and so does the test of a constraint below.
 		   (SELECT string_agg(DISTINCT pg_describe_object(d.refclassid, d.refobjid, 0), ', ')
 			  FROM pg_depend d
 			  LEFT JOIN pg_proc p ON d.refclassid = 'pg_proc'::regclass AND p.oid = d.refobjid
 			  LEFT JOIN pg_operator o ON d.refclassid = 'pg_operator'::regclass AND o.oid = d.refobjid
-			  JOIN pg_roles r ON r.oid IN (p.proowner, o.oprowner) AND NOT r.rolsuper AND r.rolname <> current_user
+			  LEFT JOIN pg_type y ON d.refclassid = 'pg_type'::regclass AND y.oid = d.refobjid
+				AND d.classid = 'pg_constraint'::regclass AND y.typtype <> 'e'
+			  JOIN pg_roles r ON r.oid IN (p.proowner, o.oprowner, y.typowner) AND NOT r.rolsuper AND r.rolname <> current_user
 			 WHERE EXISTS (SELECT FROM pg_class WHERE oid = ANY (tree) AND pg_get_userbyid(relowner) <> current_user)
 			   AND (d.classid, d.objid) IN (
 					SELECT 'pg_class'::regclass, unnest(tree)
