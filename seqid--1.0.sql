@@ -1322,7 +1322,7 @@ BEGIN
 		SELECT string_agg(format('%I of table %s', t.tgname, t.tgrelid::regclass), ', ') INTO mentions
 		  FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
 		 WHERE t.tgrelid = ANY (tree) AND NOT t.tgisinternal AND t.tgtype & 6 = 6
-		   AND p.prosrc ~* format('new\s*\.\s*"?%s"?\s*:?=[^=]', regexp_replace(key.attname, '(\W)', '\\\1', 'g'));
+		   AND strpos(lower(translate(p.prosrc, E' \t\r\n":', '')), lower('new.' || key.attname || '=')) > 0;
 		IF mentions IS NOT NULL THEN
 			RAISE WARNING USING MESSAGE = format('trigger %s can set the key', mentions),
 				DETAIL = 'A key that a trigger sets replaces the default value.', HINT = 'Run DROP TRIGGER if it generates keys.';
