@@ -1115,12 +1115,15 @@ BEGIN
 			  LEFT JOIN pg_attribute a ON a.attrelid = f.adrelid AND a.attnum = f.adnum
 			 WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = seq.seqrelid AND d.deptype = 'n'
 			   AND NOT coalesce(f.adrelid = ANY (tree) AND a.attname = key.attname, false)) AS users,
-		   -- The planner calls such functions with the privileges of the caller.
+		   -- The planner calls functions of indexes and constraints with the privileges of
+		   -- the caller, and so does the test of a constraint below.
 		   (SELECT string_agg(DISTINCT pg_describe_object(d.refclassid, d.refobjid, 0), ', ')
 			  FROM pg_depend d
 			  LEFT JOIN pg_proc p ON d.refclassid = 'pg_proc'::regclass AND p.oid = d.refobjid
 			  LEFT JOIN pg_operator o ON d.refclassid = 'pg_operator'::regclass AND o.oid = d.refobjid
-			  JOIN pg_roles r ON r.oid IN (p.proowner, o.oprowner) AND NOT r.rolsuper AND r.rolname <> current_user
+			  LEFT JOIN pg_type y ON d.refclassid = 'pg_type'::regclass AND y.oid = d.refobjid
+				AND d.classid = 'pg_constraint'::regclass AND y.typtype <> 'e'
+			  JOIN pg_roles r ON r.oid IN (p.proowner, o.oprowner, y.typowner) AND NOT r.rolsuper AND r.rolname <> current_user
 			 WHERE EXISTS (SELECT FROM pg_class WHERE oid = ANY (tree) AND pg_get_userbyid(relowner) <> current_user)
 			   AND (d.classid, d.objid) IN (
 					SELECT 'pg_class'::regclass, unnest(tree)
@@ -1262,7 +1265,7 @@ BEGIN
 		SELECT string_agg(format('%I of table %s', t.tgname, t.tgrelid::regclass), ', ') INTO mentions
 		  FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
 		 WHERE t.tgrelid = ANY (tree) AND NOT t.tgisinternal AND t.tgtype & 6 = 6
-		   AND p.prosrc ~* format('new\s*\.\s*"?%s"?\s*:?=[^=]', regexp_replace(key.attname, '(\W)', '\\\1', 'g'));
+		   AND strpos(lower(translate(p.prosrc, E' \t\r\n":', '')), lower('new.' || key.attname || '=')) > 0;
 		IF mentions IS NOT NULL THEN
 			RAISE WARNING USING MESSAGE = format('trigger %s can set the key', mentions),
 				DETAIL = 'A key that a trigger sets replaces the default value.', HINT = 'Run DROP TRIGGER if it generates keys.';
@@ -1314,41 +1317,40 @@ BEGIN
 			HINT = 'Leave out the arguments that have a default value.';
 	END IF;
 
-	-- The first plan is made without locks, so that a refusal stops no client.  The error
-	-- releases what reading the table has locked.
-	BEGIN
-		statements := seqid.adopt_plan(relation, generator, shard, drop_sequence, true);
-		RAISE SQLSTATE 'SEQID';
-	EXCEPTION
-		WHEN SQLSTATE 'SEQID' THEN NULL;
-	END;
-
-	FOR attempt IN 1..greatest(attempts, 1) LOOP
-		EXIT WHEN dry_run;
+	-- Attempt 0 only makes a plan, so that a refusal stops no client.
+	FOR attempt IN 0..greatest(attempts, 1) LOOP
 		BEGIN
 			SELECT oid::regclass INTO place FROM pg_class WHERE oid = relation;
-			IF FOUND THEN
+			IF FOUND AND attempt > 0 THEN
 				EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', place);
 				IF to_regclass(place) IS DISTINCT FROM relation THEN
-					RAISE lock_not_available;	-- The table was renamed before it was locked.
+					RAISE undefined_table;	-- The name is that of another table now.
 				END IF;
 			END IF;
-			statements := seqid.adopt_plan(relation, generator, shard, drop_sequence, false);
+			statements := seqid.adopt_plan(relation, generator, shard, drop_sequence, attempt = 0);
+			IF attempt = 0 THEN
+				RAISE SQLSTATE 'SEQID';		-- The error releases all locks.
+			END IF;
 			FOREACH statement IN ARRAY statements LOOP
 				EXECUTE statement;
 			END LOOP;
 			EXIT;
 		EXCEPTION
-			WHEN lock_not_available OR deadlock_detected THEN
-				IF attempt >= attempts THEN
+			WHEN SQLSTATE 'SEQID' THEN
+				EXIT WHEN dry_run;
+				CONTINUE;
+			-- A table that is renamed while it is waited for becomes undefined.
+			WHEN lock_not_available OR deadlock_detected OR undefined_table THEN
+				IF dry_run OR attempt >= attempts THEN
 					WITH RECURSIVE t AS (SELECT relation::oid AS oid
 							UNION SELECT i.inhrelid FROM pg_inherits i JOIN t ON i.inhparent = t.oid)
-					SELECT string_agg(DISTINCT coalesce(l.pid::text, 'a prepared transaction'), ', ') INTO holders
-					  FROM pg_locks l JOIN t ON t.oid = l.relation
-					 WHERE l.granted AND l.pid IS DISTINCT FROM pg_backend_pid();
+					SELECT string_agg(pid, ', ' ORDER BY since) INTO holders
+					  FROM (SELECT DISTINCT coalesce(l.pid::text, 'a prepared transaction') AS pid, a.xact_start AS since
+							  FROM t JOIN pg_locks l ON l.relation = t.oid LEFT JOIN pg_stat_activity a USING (pid)
+							 WHERE l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()) h;
 					RAISE lock_not_available USING
-						MESSAGE = format('could not lock table %s in %s attempts', relation, attempts),
-						DETAIL = format('Processes that have locked it: %s.', coalesce(holders, 'none any more')),
+						MESSAGE = format('could not lock table %s', relation),
+						DETAIL = format('Processes that have locked it, oldest transaction first: %s.', coalesce(holders, 'none now')),
 						HINT = 'Wait until their transactions end, or run SELECT pg_terminate_backend() for them, then call seqid.adopt() again.';
 				END IF;
 		END;
