@@ -111,7 +111,7 @@ try_server()
 	make_chroot trixie "$directory" || return 1
 	container=$(buildah from scratch) || return 1
 	buildah add -q "$container" "$directory" / >"$work/id" || return 1
-	buildah commit -q "$container" debian >"$work/id" || return 1
+	buildah commit -q "$container" localhost/debian >"$work/id" || return 1
 	buildah build -q --format oci --build-arg BASE=localhost/debian -t "seqid-server:$version" \
 		-f "$work/source/examples/container/Containerfile" "$work/source" >"$work/log" 2>&1 ||
 		{ tail -n 50 "$work/log" >&2; return 1; }
