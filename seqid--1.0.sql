@@ -1010,7 +1010,7 @@ COMMENT ON FUNCTION seqid.shard_check_in(text, text, text, bigint, timestamptz) 
 --
 
 -- Reads the catalogs and the highest key, and changes nothing.  Each row of the two VALUES
--- lists is a refusal; the first whose condition holds is raised.
+-- lists is a refusal.  The first one whose condition holds is raised.
 CREATE FUNCTION seqid.adopt_plan(relation regclass, generator text, shard bigint,
 	drop_sequence boolean, warn boolean)
 RETURNS text[]
@@ -1047,8 +1047,8 @@ BEGIN
 	tree := ARRAY(WITH RECURSIVE t AS (SELECT relation::oid AS oid
 			UNION SELECT i.inhrelid FROM pg_inherits i JOIN t ON i.inhparent = t.oid) TABLE t);
 
-	-- The column of the primary key that has a default value: rather a number or a UUID than
-	-- a time, which is the second column in many partitioned tables.
+	-- The column of the primary key that has a default value.  A number or a UUID comes
+	-- first, because many partitioned tables have a time as the second column.
 	SELECT a.* INTO key
 	  FROM pg_constraint c
 	  JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey)
@@ -1094,7 +1094,8 @@ BEGIN
 			   AND (a.atthasdef OR a.attidentity <> '') AND t.typcategory IN ('N', 'U') LIMIT 1) AS other_default,
 		   (SELECT typtype = 'd' FROM pg_type WHERE oid = key.atttypid) AS domain_type,
 		   -- Foreign keys of the column, and columns of foreign keys to it.
-		   (SELECT quote_ident(conname) FROM pg_constraint WHERE conrelid = relation AND contype = 'f' AND key.attnum = ANY (conkey) LIMIT 1) AS foreign_key,
+		   (SELECT quote_ident(conname) FROM pg_constraint
+			 WHERE conrelid = relation AND contype = 'f' AND key.attnum = ANY (conkey) LIMIT 1) AS foreign_key,
 		   (SELECT string_agg(DISTINCT format('ALTER TABLE %s ALTER COLUMN %I TYPE bigint', a.attrelid::regclass, a.attname), '; ')
 			  FROM pg_constraint c
 			  JOIN pg_attribute k ON k.attrelid = c.confrelid AND k.attname = key.attname
@@ -1161,10 +1162,12 @@ BEGIN
 		 'All tables that inherit a key need the same default value.', format('Run %s for the parent.', has.parent)),
 		(key.attnum IS NULL, '55000', format('table %s has no primary key', relation),
 		 'seqid.adopt() changes the default value of the primary key.', format('Run ALTER TABLE %s ADD PRIMARY KEY (...).', relation)),
-		(NOT key.atthasdef AND key.attidentity = '', '55000', format('no column of the primary key of table %s has a default value', relation),
+		(NOT key.atthasdef AND key.attidentity = '', '55000',
+		 format('no column of the primary key of table %s has a default value', relation),
 		 'The programs that insert rows, or triggers, set the key.',
 		 format('Change them to leave out the key, then run ALTER TABLE %s ALTER COLUMN ... SET DEFAULT %s.', relation, default_value)),
-		(has.other_default IS NOT NULL, '55000', format('columns %s and %s of table %s have default values', col, has.other_default, relation),
+		(has.other_default IS NOT NULL, '55000',
+		 format('columns %s and %s of table %s have default values', col, has.other_default, relation),
 		 'It is not clear which of them is generated.', format('Run ALTER TABLE %s ALTER COLUMN ... DROP DEFAULT for the other.', relation)),
 		(key.attgenerated <> '', '55000', format('column %s of table %s is a generated column', col, relation),
 		 'It has no default value that can be changed.', format('Run ALTER TABLE %s ALTER COLUMN %s DROP EXPRESSION.', relation, col)),
@@ -1175,14 +1178,16 @@ BEGIN
 		 CASE WHEN types = '{bigint}' AND type IN ('integer', 'smallint')
 			  THEN format('Run ALTER TABLE %s ALTER COLUMN %s TYPE bigint, which rewrites the table, or see docs/migration.md.', relation, col)
 			  ELSE 'Name another generator, or see docs/migration.md to change the type.' END),
-		(has.foreign_key IS NOT NULL, '55000', format('column %s of table %s is part of foreign key %s', col, relation, has.foreign_key),
+		(has.foreign_key IS NOT NULL, '55000',
+		 format('column %s of table %s is part of foreign key %s', col, relation, has.foreign_key),
 		 'Its values are keys of another table.', 'Call seqid.adopt() for the referenced table.'),
 		(has.narrow IS NOT NULL, '42804', format('columns that reference table %s are too narrow', relation),
 		 'They have type integer or smallint.', format('Run %s.', has.narrow)),
 		(has.identity_of IS NOT NULL, '55000', format('column %s of table %s is an identity of its own', col, has.identity_of),
 		 format('Table %s inherits from %s.', has.identity_of, relation),
 		 format('Run ALTER TABLE %s ALTER COLUMN %s DROP IDENTITY.', has.identity_of, col)),
-		(has.unindexed IS NOT NULL, '55000', format('column %s of table %s is not the first column of an index', col, has.unindexed),
+		(has.unindexed IS NOT NULL, '55000',
+		 format('column %s of table %s is not the first column of an index', col, has.unindexed),
 		 'The highest key must be found without reading the whole table.',
 		 format('Run CREATE INDEX CONCURRENTLY ON %s (%s).', has.unindexed, col)),
 		(row_security_active(relation), '55000', format('row security of table %s applies to its owner', relation),
@@ -1192,9 +1197,11 @@ BEGIN
 		 format('Connect as %s, or run SET ROLE %1$s if you trust that role.', tab.relowner::regrole)),
 		(drops AND has.users IS NOT NULL, '2BP01', format('sequence %s is used elsewhere', seq_name),
 		 format('%s uses it, and it would be dropped.', has.users), 'Give them another sequence first.'),
-		(counts AND NOT is_new AND (seq.seqincrement < 0 OR seq.seqcycle), '55000', format('sequence %s does not only ascend', seq_name),
+		(counts AND NOT is_new AND (seq.seqincrement < 0 OR seq.seqcycle), '55000',
+		 format('sequence %s does not only ascend', seq_name),
 		 'It has a negative INCREMENT, or CYCLE.', format('Run ALTER SEQUENCE %s INCREMENT BY 1 NO CYCLE.', seq_name)),
-		(seq.seqrelid IS NULL AND is_new AND to_regclass(seq_name) IS NOT NULL, '42P07', format('relation %s already exists', seq_name),
+		(seq.seqrelid IS NULL AND is_new AND to_regclass(seq_name) IS NOT NULL, '42P07',
+		 format('relation %s already exists', seq_name),
 		 format('It is not the sequence of column %s of table %s.', col, relation),
 		 format('Run ALTER SEQUENCE %s OWNED BY %s.%s, or rename it.', seq_name, relation, col)),
 		((SELECT bool_or(NOT has_function_privilege(g, to_regprocedure(format('%s(%s)', routine,
@@ -1234,7 +1241,8 @@ BEGIN
 		SELECT * INTO refusal FROM (VALUES
 			(counts AND next::numeric > largest, '22003', format('column %s of table %s is full', col, relation),
 			 format('The next key would be %s.', next), format('Run ALTER TABLE %s ALTER COLUMN %s TYPE bigint.', relation, col)),
-			(counts AND NOT is_new AND next::numeric > seq.seqmax, '22003', format('sequence %s ends below the keys of table %s', seq_name, relation),
+			(counts AND NOT is_new AND next::numeric > seq.seqmax, '22003',
+			 format('sequence %s ends below the keys of table %s', seq_name, relation),
 			 format('The next key would be %s, but MAXVALUE is %s.', next, seq.seqmax),
 			 format('Run ALTER SEQUENCE %s AS %s MAXVALUE %s.', seq_name, type, largest)),
 			(CASE WHEN counts OR generator = 'gen_random_uuid' THEN false
@@ -1242,15 +1250,18 @@ BEGIN
 				  ELSE top::bigint >= next::bigint END, '55000', format('table %s has a key above the keys to come', relation),
 			 format('The highest key is %s, and a new key is %s.', top, next),
 			 format('Wait until new keys are greater, or change these keys: SELECT %s FROM %s WHERE %1$s >= %3$L.', col, relation, next)),
-			(accepts.broken IS NOT NULL, '23514', format('check constraint %s of table %s refuses the keys to come', accepts.broken, relation),
-			 format('A new key is %s.', next), format('Run ALTER TABLE %s DROP CONSTRAINT %s, or change its condition.', relation, accepts.broken)),
+			(accepts.broken IS NOT NULL, '23514',
+			 format('check constraint %s of table %s refuses the keys to come', accepts.broken, relation),
+			 format('A new key is %s.', next),
+			 format('Run ALTER TABLE %s DROP CONSTRAINT %s, or change its condition.', relation, accepts.broken)),
 			(NOT accepts.fits, '23514', format('table %s has no partition for the keys to come', relation),
 			 format('A new key is %s.', next), format('Run CREATE TABLE ... PARTITION OF %s for these keys.', relation))
 			) v (applies, code, message, detail, hint)
 		 WHERE applies LIMIT 1;
 	END IF;
 	IF refusal.code IS NOT NULL THEN
-		RAISE EXCEPTION USING ERRCODE = refusal.code, MESSAGE = refusal.message, DETAIL = refusal.detail, HINT = refusal.hint;
+		RAISE EXCEPTION USING
+			ERRCODE = refusal.code, MESSAGE = refusal.message, DETAIL = refusal.detail, HINT = refusal.hint;
 	END IF;
 
 	IF warn THEN
@@ -1280,7 +1291,8 @@ BEGIN
 		statements := statements || format('CREATE SEQUENCE %s AS %s START WITH %s', seq_name, type, next)
 			|| format('ALTER SEQUENCE %s OWNER TO %s', seq_name, tab.relowner::regrole)
 			|| format('ALTER SEQUENCE %s OWNED BY %s.%s', seq_name, relation, col)
-			|| ARRAY(SELECT format('GRANT USAGE ON SEQUENCE %s TO %s', seq_name, CASE g WHEN 0 THEN 'PUBLIC' ELSE g::regrole::text END)
+			|| ARRAY(SELECT format('GRANT USAGE ON SEQUENCE %s TO %s', seq_name,
+							CASE g WHEN 0 THEN 'PUBLIC' ELSE g::regrole::text END)
 					   FROM unnest(has.inserters) g);
 	ELSIF counts AND top::bigint > last THEN
 		statements := statements || format('SELECT setval(%L, max(%s)) FROM %s', seq_name, col, relation);

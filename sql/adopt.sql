@@ -17,16 +17,16 @@ CREATE FUNCTION refusal(statement text) RETURNS text LANGUAGE sql
 -- From a sequence to snowflakes; dry_run changes nothing.
 CREATE TABLE orders (id bigserial PRIMARY KEY, item text);
 INSERT INTO orders (item) VALUES ('first'), ('second');
-CALL seqid.adopt('orders', 'snowflake', shard => 5, dry_run => true);
+CALL seqid.adopt('orders', 'snowflake', shard => 205, dry_run => true);
 INSERT INTO orders (item) VALUES ('third') RETURNING id;
-CALL seqid.adopt('orders', 'snowflake', shard => 5);
+CALL seqid.adopt('orders', 'snowflake', shard => 205);
 INSERT INTO orders (item) VALUES ('fourth') RETURNING snowflake_shard(id) AS shard;
 -- the same once more, another shard, the shard of the server
-CALL seqid.adopt('orders', 'snowflake', shard => 5);
-CALL seqid.adopt('orders', 'snowflake', shard => 6);
+CALL seqid.adopt('orders', 'snowflake', shard => 205);
+CALL seqid.adopt('orders', 'snowflake', shard => 206);
 SELECT refusal($$CALL seqid.adopt('orders', 'snowflake')$$);
 RESET ROLE;
-SET seqid.shards = 7;
+SET seqid.shards = 207;
 CALL seqid.adopt('orders', 'snowflake');
 RESET seqid.shards;
 SET ROLE regress_seqid_owner;
@@ -49,7 +49,7 @@ SELECT pg_get_serial_sequence('orders', 'id');
 -- An identity loses its sequence.
 CREATE TABLE parcels (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, order_id bigint REFERENCES orders);
 CALL seqid.adopt('parcels', 'nextval');
-CALL seqid.adopt('parcels', 'snowflake', shard => 5);
+CALL seqid.adopt('parcels', 'snowflake', shard => 205);
 INSERT INTO parcels DEFAULT VALUES RETURNING snowflake_shard(id) AS shard;
 -- A new sequence goes on after the values of the old one, used or not, and roles that
 -- insert get the privilege that they need.
@@ -78,49 +78,49 @@ CREATE TABLE clicks_old PARTITION OF clicks FOR VALUES FROM (MINVALUE) TO ('2025
 CREATE TABLE clicks_older PARTITION OF clicks_old DEFAULT;
 CREATE TABLE clicks_new PARTITION OF clicks FOR VALUES FROM ('2025-01-01') TO (MAXVALUE);
 INSERT INTO clicks VALUES (DEFAULT, '2024-01-01'), (DEFAULT, '2026-01-01');
-CALL seqid.adopt('clicks', 'snowflake', shard => 5, drop_sequence => true);
+CALL seqid.adopt('clicks', 'snowflake', shard => 205, drop_sequence => true);
 SELECT attrelid::regclass, pg_get_expr(adbin, adrelid)
   FROM pg_attrdef JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
  WHERE attname = 'id' AND adrelid::regclass::text LIKE '%click%' ORDER BY 1;
 CREATE TABLE animals (id bigserial PRIMARY KEY);
 CREATE TABLE birds (PRIMARY KEY (id)) INHERITS (animals);
 INSERT INTO birds VALUES (500);
-CALL seqid.adopt('animals', 'snowflake', shard => 5);
+CALL seqid.adopt('animals', 'snowflake', shard => 205);
 INSERT INTO birds DEFAULT VALUES RETURNING snowflake_shard(id) AS shard;
 DELETE FROM birds WHERE id > 500;
 CALL seqid.adopt('animals', 'nextval');
 -- an identity of partitions
 CREATE TABLE visits (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY) PARTITION BY HASH (id);
 CREATE TABLE visits_0 PARTITION OF visits FOR VALUES WITH (MODULUS 1, REMAINDER 0);
-CALL seqid.adopt('visits', 'snowflake', shard => 5);
+CALL seqid.adopt('visits', 'snowflake', shard => 205);
 INSERT INTO visits_0 DEFAULT VALUES RETURNING snowflake_shard(id) AS shard;
 -- a partition for the keys to come
 CREATE TABLE ranges (id bigserial PRIMARY KEY) PARTITION BY RANGE (id);
 CREATE TABLE ranges_old PARTITION OF ranges FOR VALUES FROM (0) TO (1000);
 CREATE TABLE ranges_new PARTITION OF ranges FOR VALUES FROM (snowflake_first('2026-01-01')) TO (MAXVALUE);
-CALL seqid.adopt('ranges', 'snowflake', shard => 5);
+CALL seqid.adopt('ranges', 'snowflake', shard => 205);
 
 -- Odd names, a typed table, a temporary table
 CREATE SCHEMA "a b'c";
 CREATE TABLE "a b'c"."t""1 %s" ("I d\" bigserial PRIMARY KEY, CHECK ("I d\" > 0));
 CALL seqid.adopt('"a b''c"."t""1 %s"', 'settled_nextval');
-CALL seqid.adopt('"a b''c"."t""1 %s"', 'snowflake', shard => 5, drop_sequence => true);
+CALL seqid.adopt('"a b''c"."t""1 %s"', 'snowflake', shard => 205, drop_sequence => true);
 INSERT INTO "a b'c"."t""1 %s" VALUES (DEFAULT), (5);
 DELETE FROM "a b'c"."t""1 %s" WHERE "I d\" > 5;
 CALL seqid.adopt('"a b''c"."t""1 %s"', 'nextval');
 INSERT INTO "a b'c"."t""1 %s" DEFAULT VALUES RETURNING *;
 CREATE TYPE row_type AS (id bigint);
 CREATE TABLE typed OF row_type (id PRIMARY KEY DEFAULT 1);
-CALL seqid.adopt('typed', 'snowflake', shard => 5);
+CALL seqid.adopt('typed', 'snowflake', shard => 205);
 CREATE TEMP TABLE transient (id bigserial PRIMARY KEY);
-CALL seqid.adopt('transient', 'snowflake', shard => 5);
+CALL seqid.adopt('transient', 'snowflake', shard => 205);
 DROP TABLE transient;
 
 -- Several tables in one transaction; settings are as they were.
 SET lock_timeout = '7s';
 BEGIN;
-CALL seqid.adopt('orders', 'snowflake', shard => 5);
-CALL seqid.adopt('parcels', 'snowflake', shard => 5);
+CALL seqid.adopt('orders', 'snowflake', shard => 205);
+CALL seqid.adopt('parcels', 'snowflake', shard => 205);
 SELECT current_setting('lock_timeout'), current_setting('search_path');
 ROLLBACK;
 RESET lock_timeout;
@@ -133,7 +133,7 @@ CREATE FUNCTION last_order() RETURNS bigint LANGUAGE sql AS $$ SELECT currval('A
 CREATE FUNCTION set_id() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.id := 5; RETURN NEW; END $$;
 CREATE TRIGGER set_id BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION set_id();
 CREATE TABLE old_orders (number bigint DEFAULT nextval('orders_id_seq'));
-CALL seqid.adopt('orders', 'snowflake', shard => 5, dry_run => true);
+CALL seqid.adopt('orders', 'snowflake', shard => 205, dry_run => true);
 CALL seqid.adopt('orders', 'settled_nextval', dry_run => true);
 
 --
@@ -146,11 +146,11 @@ SELECT refusal('CALL seqid.adopt(' || a || ')') FROM unnest(ARRAY[
 	'''orders'', ''uuidv4''', '''orders'', ''comb_uuid'', shard => 5', '''orders'', ''nextval'', drop_sequence => true',
 	'''orders'', ''snowflake'', shard => 1024', '''orders'', ''snowflake53'', shard => -1', '1::regclass, ''snowflake''']) a;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
-SELECT refusal($$CALL seqid.adopt('orders', 'snowflake', shard => 5)$$);
+SELECT refusal($$CALL seqid.adopt('orders', 'snowflake', shard => 205)$$);
 ROLLBACK;
 
 -- What it refuses: tables
-CREATE FUNCTION refused(relation text, generator text DEFAULT 'snowflake', more text DEFAULT ', shard => 5') RETURNS text
+CREATE FUNCTION refused(relation text, generator text DEFAULT 'snowflake', more text DEFAULT ', shard => 205') RETURNS text
 LANGUAGE sql AS $$ SELECT refusal(format('CALL seqid.adopt(%L, %L%s)', relation, generator, more)) $$;
 CREATE VIEW a_view AS SELECT * FROM orders;
 SELECT refused('a_view');
@@ -207,7 +207,7 @@ ALTER TABLE hidden ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 SELECT refused('hidden');
 CREATE TABLE shared (id bigserial PRIMARY KEY);
 CREATE TABLE shares (id bigint DEFAULT nextval('shared_id_seq'));
-SELECT refused('shared', more => ', shard => 5, drop_sequence => true');
+SELECT refused('shared', more => ', shard => 205, drop_sequence => true');
 CREATE TABLE identity (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY);
 CREATE TABLE shares_identity (id bigint DEFAULT nextval('identity_id_seq'));
 SELECT refused('identity');
@@ -247,7 +247,7 @@ REVOKE EXECUTE ON FUNCTION snowflake_nextval(bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO regress_seqid_owner;
 SET ROLE regress_seqid_owner;
 CREATE TABLE granted (id bigserial PRIMARY KEY);
-CALL seqid.adopt('granted', 'snowflake', shard => 5);
+CALL seqid.adopt('granted', 'snowflake', shard => 205);
 GRANT INSERT ON granted TO regress_seqid_user;
 SELECT refused('granted');
 RESET ROLE;
@@ -270,8 +270,8 @@ CREATE TABLE trapped (id bigserial PRIMARY KEY, n bigint DEFAULT trap(2));
 CREATE TRIGGER trapped BEFORE INSERT OR UPDATE ON trapped EXECUTE FUNCTION set_id();
 RESET ROLE;
 SET search_path = adopt, pg_catalog, public;
-CALL seqid.adopt('trapped', 'snowflake', shard => 5);
-CALL seqid.adopt('trapped', 'snowflake', shard => 6, drop_sequence => true);
+CALL seqid.adopt('trapped', 'snowflake', shard => 205);
+CALL seqid.adopt('trapped', 'snowflake', shard => 206, drop_sequence => true);
 SET search_path = adopt, public;
 SET ROLE regress_seqid_owner;
 CREATE INDEX ON trapped (n) WHERE trap(n) > trap(1);
@@ -301,7 +301,7 @@ CREATE SCHEMA "seqid Ids";
 CREATE EXTENSION seqid SCHEMA "seqid Ids";
 CREATE TABLE elsewhere (id bigserial PRIMARY KEY);
 CALL seqid.adopt('elsewhere', 'settled_nextval');
-CALL seqid.adopt('elsewhere', 'snowflake', shard => 5);
+CALL seqid.adopt('elsewhere', 'snowflake', shard => 205);
 INSERT INTO elsewhere DEFAULT VALUES RETURNING "seqid Ids".snowflake_shard(id) AS shard;
 DROP TABLE elsewhere;
 DROP EXTENSION seqid;
