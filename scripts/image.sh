@@ -3,8 +3,9 @@
 #
 # For a version of PostgreSQL, the image is examples/cnpg/Containerfile.  The library is built on
 # sid and must not need a newer glibc than Debian 13 has.  The suite prefix runs with the
-# contents of the image, and with those of a later release in their place.  server is
-# examples/container/Containerfile: a server starts in it and generates a key.
+# contents of the image, and with those of a later release in their place.  On a processor
+# that qemu emulates, which is slow, a server generates a key.
+# server is examples/container/Containerfile: a server starts in it and generates a key.
 # Needs root, or sudo.  The exit status is 0 if every image passed.
 set -euo pipefail
 
@@ -51,6 +52,8 @@ cp -r "$work/source" "$work/next"
 	echo "COMMENT ON EXTENSION seqid IS 'a later release';" >"seqid--${version%.*}--999.0.sql"
 )
 
+key='SELECT snowflake_shard(snowflake_nextval(5)), library FROM seqid.version()'
+
 # Storage of our own, without a service or a registry.
 buildah()
 {
@@ -65,9 +68,10 @@ build_files()
 	as_root rm -rf "$directory/usr/src/seqid" "$files"
 	as_root cp -r "$1" "$directory/usr/src/seqid"
 	in_chroot "$directory" sh -euc "
-		apt-get install -y -qq --no-install-recommends gcc make libc6-dev postgresql-server-dev-$major
+		apt-get install -y -qq --no-install-recommends gcc make libc6-dev \
+			postgresql-$major postgresql-server-dev-$major
 		cd /usr/src/seqid
-		make -s with_llvm=no PG_CONFIG=/usr/lib/postgresql/$major/bin/pg_config \
+		make -s -j 2 with_llvm=no PG_CONFIG=/usr/lib/postgresql/$major/bin/pg_config \
 			datadir=/usr/src/files/share pkglibdir=/usr/src/files/lib all install
 		strip --strip-unneeded /usr/src/files/lib/seqid.so
 		objdump -T /usr/src/files/lib/seqid.so | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1 |
@@ -97,8 +101,15 @@ try_volume()
 	version_chroot "$1" || return 1
 	as_root rm -rf "$directory/usr/src/images" || return 1
 	as_root mkdir "$directory/usr/src/images" || return 1
-	build_image "$work/next" "next:$1" || return 1
+	[[ $1 == */* ]] || build_image "$work/next" "next:$1" || return 1
 	build_image "$work/source" "seqid:$version-$major" || return 1
+	if [[ $1 == */* ]]; then
+		[ "$(in_chroot "$directory" pg_virtualenv -v "$major" -t \
+			-o 'extension_control_path=$system:/usr/src/images/source/share' \
+			-o 'dynamic_library_path=$libdir:/usr/src/images/source/lib' \
+			psql -XAtqc 'CREATE EXTENSION seqid' -c "$key" postgres </dev/null)" = "5|$version" ]
+		return
+	fi
 	in_chroot "$directory" PG_MAJOR="$major" SEQID_IMAGES="/usr/src/images/source /usr/src/images/next" \
 		sh -c 'cd /usr/src/seqid && scripts/test.sh --quick prefix' </dev/null
 }
@@ -119,8 +130,8 @@ try_server()
 	[ "$(buildah run "$container" -- sh -euc '
 		start >/dev/null 2>&1 &
 		until pg_isready -q; do sleep 1; done
-		psql -XAtqc "SELECT snowflake_shard(snowflake_nextval(5)), library FROM seqid.version()"
-		pg_ctl -s -m immediate stop')" = "5|$version" ]
+		psql -XAtqc "$1"
+		pg_ctl -s -m immediate stop' sh "$key")" = "5|$version" ]
 }
 
 failed=()
