@@ -16,6 +16,7 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/xlog.h"
+#include "access/xloginsert.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_sequence.h"
 #include "clock/sequence_slot.h"
@@ -89,16 +90,36 @@ seqid_open_settled_sequence(Oid sequence, AclMode privileges)
 	return rel;
 }
 
+/*
+ * With wal_level = minimal, a transaction that replaces the file and calls nextval() does
+ * not log the values ahead, and later transactions rely on it that it has.  So the last
+ * value itself is logged.  Returns the new LSN of the page.
+ */
+static XLogRecPtr
+log_page(Buffer buffer)
+{
+	XLogRecPtr	lsn;
+
+	START_CRIT_SECTION();
+	MarkBufferDirty(buffer);
+	lsn = log_newpage_buffer(buffer, true);
+	END_CRIT_SECTION();
+	return lsn;
+}
+
 int64
 seqid_settle_sequence(Relation sequence, XLogRecPtr *lsn)
 {
+	bool		must_log = !XLogIsNeeded() && RelationNeedsWAL(sequence);
 	Buffer		buffer = ReadBuffer(sequence, 0);
 	XLogRecPtr	page_lsn;
 	int64		value;
 
 	/* sequence_slot.c, invariant 2. */
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	LockBuffer(buffer, must_log ? BUFFER_LOCK_EXCLUSIVE : BUFFER_LOCK_SHARE);
 	value = seqid_read_last_value(buffer, &page_lsn);
+	if (must_log)
+		page_lsn = log_page(buffer);
 	UnlockReleaseBuffer(buffer);
 	test_stop(TEST_STOP_SEQUENCE_READ);
 	value = seqid_least_held_value(RelationGetRelid(sequence), value);
