@@ -4,16 +4,18 @@
 # are, and what it costs the writers.  A transaction thinks before and after its
 # insert, 0 to 4 ms each time, and one in a hundred is rolled back.
 #
-# Methods: a reader who goes by the horizon; by a column of transaction ids and
-# pg_snapshot_xmin(); by the greatest id, where a lock lets one writer in at a time;
-# one who stops at a gap until the row behind it is a second old; logical decoding
-# that is polled; and by the greatest id, without a lock, who misses rows.
+# Methods: a reader that goes by the horizon of the sequence; by that of seqid's keys; by
+# a column of transaction ids and pg_snapshot_xmin(); by the greatest id, where a lock
+# lets one writer in at a time; one that stops at a gap until the row behind it is a
+# second old; logical decoding that is polled; and by the greatest id, without a lock,
+# which misses rows.
 
 # Lines 'subject|method|with the open transaction too', which is then 'subject, open'.
 outbox_subjects()
 {
 	cat <<-'LIST'
 		no reader|none|f
+		sequence_horizon|sequence|t
 		horizon|horizon|t
 		xid column|xid|t
 		writers' lock|lock|t
@@ -40,6 +42,9 @@ create_outbox()
 				ALTER TABLE outbox ADD xid xid8 NOT NULL DEFAULT pg_current_xact_id();
 				CREATE INDEX ON outbox (xid, id);
 			END IF;
+			IF method = 'sequence' THEN
+				ALTER TABLE outbox ALTER id SET DEFAULT settled_nextval('outbox_id_seq');
+			END IF;
 			COMMIT;
 			IF method = 'decoding' THEN
 				PERFORM pg_create_logical_replication_slot('outbox', 'test_decoding');
@@ -56,7 +61,12 @@ create_outbox()
 			bound record;
 		BEGIN
 			WHILE clock_timestamp() < until LOOP
-				IF method = 'horizon' THEN
+				IF method = 'sequence' THEN
+					EXECUTE $call$ CALL seqid.sequence_horizon('outbox_id_seq') $call$ INTO bound;
+					INSERT INTO seen SELECT id, clock_timestamp() FROM outbox
+					 WHERE id > last AND id <= bound.value ORDER BY id;
+					last := bound.value;
+				ELSIF method = 'horizon' THEN
 					EXECUTE 'CALL seqid.horizon()' INTO bound;
 					WITH read AS (
 						INSERT INTO seen SELECT id, clock_timestamp() FROM outbox
