@@ -70,7 +70,8 @@ poll_until
 } or die 'the horizon of the old primary stands still';
 my ($inside) = $new->safe_psql('postgres', "SELECT position FROM positions WHERE reader = 'inside'");
 wait_until($new, "CALL seqid.horizon() \\gset\nSELECT :snowflake > $added") or die 'the horizon stands still';
-is(read_events($new, $inside), 'after', 'a position in the database: no row is missing');
+# The position can be before the first row, which has the time of the horizon then.
+like(read_events($new, $inside), qr/^(before\n)?after$/, 'a position in the database: no row is missing');
 is(read_events($new, $outside), '', 'a position outside: a row is missing after reads on the old primary');
 
 #
