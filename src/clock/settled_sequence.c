@@ -91,9 +91,10 @@ seqid_open_settled_sequence(Oid sequence, AclMode privileges)
 }
 
 /*
- * With wal_level = minimal, a transaction that replaces the file and calls nextval() does
- * not log the values ahead, and later transactions rely on it that it has.  So the last
- * value itself is logged.  Returns the new LSN of the page.
+ * Under wal_level = minimal, a transaction that replaces the file of the sequence does not
+ * log the values that its nextval() reserves, but later transactions assume that it has.
+ * A crash would set the sequence back below values that a reader has seen, so this logs
+ * the page.  Returns its new LSN.
  */
 static XLogRecPtr
 log_page(Buffer buffer)
