@@ -241,5 +241,11 @@ $node->kill9;
 start_again($node);
 is(value(), $value, 'wal_level = minimal, crash: the horizon does not go back');
 
+# The horizon must not make nextval() believe that values ahead of it are logged.
+$value = outcome($node, $insert);
+$node->kill9;
+start_again($node);
+cmp_ok(outcome($node, $insert), '>', $value, 'wal_level = minimal, crash: a value after the horizon does not come again');
+
 $node->stop;
 done_testing();

@@ -23,6 +23,7 @@
 #include "clock/settled_sequence.h"
 #include "miscadmin.h"
 #include "pg/durable_wal.h"
+#include "pg/sequence_page.h"
 #include "pg/test_stop.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
@@ -94,7 +95,8 @@ seqid_open_settled_sequence(Oid sequence, AclMode privileges)
  * Under wal_level = minimal, a transaction that replaces the file of the sequence does not
  * log the values that its nextval() reserves, but later transactions assume that it has.
  * A crash would set the sequence back below values that a reader has seen, so this logs
- * the page.  Returns its new LSN.
+ * the page.  Recovery then sets the sequence to this value, so the page says that no
+ * value is reserved, and the next nextval() logs again.  Returns the new LSN.
  */
 static XLogRecPtr
 log_page(Buffer buffer)
@@ -102,6 +104,7 @@ log_page(Buffer buffer)
 	XLogRecPtr	lsn;
 
 	START_CRIT_SECTION();
+	seqid_sequence_on_page(BufferGetPage(buffer))->log_cnt = 0;
 	MarkBufferDirty(buffer);
 	lsn = log_newpage_buffer(buffer, true);
 	END_CRIT_SECTION();
