@@ -1117,8 +1117,14 @@ BEGIN
 			 WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = seq.seqrelid AND d.deptype = 'n'
 			   AND NOT coalesce(f.adrelid = ANY (tree) AND a.attname = key.attname, false)) AS users,
 		   -- The planner calls functions of indexes and constraints with the privileges of
-		   -- the caller, and so does the test of a constraint below.
-		   (SELECT string_agg(DISTINCT pg_describe_object(d.refclassid, d.refobjid, 0), ', ')
+		   -- the caller, and so does the test of a constraint below.  There, functions of the
+		   -- server can run any statement, for example query_to_xml().
+		   (SELECT string_agg(object, ', ') FROM (
+			SELECT pg_describe_object('pg_proc'::regclass, p.oid, 0) AS object
+			  FROM pg_constraint c CROSS JOIN regexp_matches(c.conbin::text, 'funcid (\d+)', 'g') f(oid)
+			  JOIN pg_proc p ON p.oid = f.oid[1]::oid AND p.provolatile <> 'i'
+			 WHERE c.conrelid = relation AND c.contype = 'c' AND pg_get_userbyid(tab.relowner) <> current_user
+			UNION SELECT pg_describe_object(d.refclassid, d.refobjid, 0)
 			  FROM pg_depend d
 			  LEFT JOIN pg_proc p ON d.refclassid = 'pg_proc'::regclass AND p.oid = d.refobjid
 			  LEFT JOIN pg_operator o ON d.refclassid = 'pg_operator'::regclass AND o.oid = d.refobjid
@@ -1130,7 +1136,7 @@ BEGIN
 					SELECT 'pg_class'::regclass, unnest(tree)
 					UNION ALL SELECT 'pg_class'::regclass, indexrelid FROM pg_index WHERE indrelid = ANY (tree)
 					UNION ALL SELECT 'pg_constraint'::regclass, oid FROM pg_constraint WHERE conrelid = ANY (tree)
-					UNION ALL SELECT 'pg_statistic_ext'::regclass, oid FROM pg_statistic_ext WHERE stxrelid = ANY (tree))) AS code,
+					UNION ALL SELECT 'pg_statistic_ext'::regclass, oid FROM pg_statistic_ext WHERE stxrelid = ANY (tree))) o) AS code,
 		   -- Roles that insert, 0 for PUBLIC.
 		   (SELECT array_agg(DISTINCT x.grantee)
 			  FROM (SELECT relacl AS acl FROM pg_class WHERE oid = ANY (tree)

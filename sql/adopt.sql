@@ -282,8 +282,11 @@ CREATE STATISTICS trapped_statistics_n ON (n + trap(1)), id FROM trapped_statist
 CREATE TABLE trapped_policy (id bigserial PRIMARY KEY);
 ALTER TABLE trapped_policy ENABLE ROW LEVEL SECURITY;
 CREATE POLICY trapped ON trapped_policy USING (trap(1) > 0);
+-- a function of the server that runs any statement
+CREATE TABLE trapped_xml (id bigserial PRIMARY KEY CHECK (query_to_xml('SELECT adopt.trap(1)', true, true, '') IS NOT NULL AND id > 0));
+CREATE TABLE trapped_clock (id bigserial PRIMARY KEY CHECK (id > 0 AND now() > '2000-01-01'));
 RESET ROLE;
-SELECT refused(t) FROM unnest(ARRAY['trapped', 'trapped_check', 'trapped_statistics', 'trapped_policy']) t;
+SELECT refused(t) FROM unnest(ARRAY['trapped', 'trapped_check', 'trapped_statistics', 'trapped_policy', 'trapped_xml', 'trapped_clock']) t;
 SET ROLE regress_seqid_owner;
 SELECT refused('trapped');
 RESET ROLE;
