@@ -1327,6 +1327,7 @@ DECLARE
 	place text;
 	statement text;
 	statements text[];
+	warn boolean := true;
 	holders text;
 BEGIN
 	IF num_nulls(relation, generator, drop_sequence, dry_run, attempts) > 0 THEN
@@ -1338,14 +1339,19 @@ BEGIN
 	-- Attempt 0 only makes a plan, so that a refusal stops no client.
 	FOR attempt IN 0..greatest(attempts, 1) LOOP
 		BEGIN
-			SELECT oid::regclass INTO place FROM pg_class WHERE oid = relation;
-			IF FOUND AND attempt > 0 THEN
-				EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', place);
+			-- It also locks the table, but stops only others that change it: its owner
+			-- must not add code between the check and the use.
+			SELECT oid::regclass INTO place FROM pg_class
+			 WHERE oid = relation AND relkind IN ('r', 'p') AND oid >= 16384 AND pg_has_role(relowner, 'USAGE');
+			IF FOUND THEN
+				EXECUTE format('LOCK TABLE %s IN %s MODE', place,
+							   CASE attempt WHEN 0 THEN 'SHARE UPDATE EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END);
 				IF to_regclass(place) IS DISTINCT FROM relation THEN
 					RAISE undefined_table;	-- The name is that of another table now.
 				END IF;
 			END IF;
-			statements := seqid.adopt_plan(relation, generator, shard, drop_sequence, attempt = 0);
+			statements := seqid.adopt_plan(relation, generator, shard, drop_sequence, warn);
+			warn := false;
 			IF attempt = 0 THEN
 				RAISE SQLSTATE 'SEQID';		-- The error releases all locks.
 			END IF;

@@ -155,6 +155,13 @@ wait_until_blocked($node, $waiting);
 $holder->query('COMMIT');
 is($waiting->answer, '', 'a key that commits meanwhile: no error');
 is(outcome($node, 'INSERT INTO parcels DEFAULT VALUES RETURNING id'), '5001', 'a key that commits meanwhile: keys go on above it');
+
+# CREATE INDEX has this lock.  It could add a function of the table's owner after the check
+# for such functions.
+$holder->query('BEGIN; LOCK TABLE parcels IN SHARE MODE');
+like(full_outcome($node, "CALL seqid.adopt('parcels', 'snowflake', shard => 5, dry_run => true)"),
+	qr/^55P03: could not lock table public\.parcels$/, 'the table cannot change while it is checked');
+$holder->query('COMMIT');
 $_->close for $holder, $waiting;
 
 #
