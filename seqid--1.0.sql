@@ -1036,7 +1036,8 @@ DECLARE
 	has record;
 	refusal record;
 	top text;
-	last bigint;
+	last numeric;
+	step bigint;
 	largest bigint;
 	next text;
 	accepts record;
@@ -1220,13 +1221,22 @@ BEGIN
 
 	IF refusal IS NULL THEN
 		-- The highest key, and one to come.
-		EXECUTE format('SELECT %s FROM %s ORDER BY %1$s DESC LIMIT 1', col, relation) INTO top;
+		EXECUTE format('SELECT %s FROM %s WHERE %1$s IS NOT NULL ORDER BY %1$s DESC LIMIT 1', col, relation) INTO top;
 		IF counts THEN
 			IF generator = 'settled_nextval' AND NOT is_new THEN
 				EXECUTE format('CALL seqid.sequence_horizon(%s)', seq.seqrelid);
 			END IF;
-			last := coalesce(pg_sequence_last_value(seq.seqrelid), seq.seqstart - seq.seqincrement, 0);
-			next := greatest(top::bigint, last)::numeric + 1;
+			-- The sequence keeps its steps, in which other servers may have other values, and
+			-- does not go back behind a RESTART.
+			step := greatest(seq.seqincrement, 1);
+			last := pg_sequence_last_value(seq.seqrelid);
+			IF last IS NULL AND seq.seqrelid IS NOT NULL THEN
+				-- Not called yet.  The call above has locked the sequence, so that its owner
+				-- cannot replace it by a view.
+				EXECUTE format('SELECT last_value::numeric - %s FROM %s', seq.seqincrement, seq.seqrelid::regclass) INTO last;
+			END IF;
+			last := coalesce(last, 0);
+			next := last + step * (div(greatest(top::numeric - last, 0), step) + 1);
 			largest := CASE key.attlen WHEN 2 THEN 32767 WHEN 4 THEN 2147483647 ELSE 9223372036854775807 END;
 		ELSE
 			EXECUTE 'SELECT ' || default_value INTO next;
@@ -1294,14 +1304,15 @@ BEGIN
 		statements := statements || format('ALTER TABLE %s ALTER COLUMN %s DROP IDENTITY', relation, col);
 	END IF;
 	IF is_new THEN
-		statements := statements || format('CREATE SEQUENCE %s AS %s START WITH %s', seq_name, type, next)
+		statements := statements || concat(format('CREATE SEQUENCE %s AS %s START WITH %s', seq_name, type, next),
+				CASE WHEN step > 1 THEN ' INCREMENT BY ' || step END, CASE WHEN next::numeric < 1 THEN ' MINVALUE ' || next END)
 			|| format('ALTER SEQUENCE %s OWNER TO %s', seq_name, tab.relowner::regrole)
 			|| format('ALTER SEQUENCE %s OWNED BY %s.%s', seq_name, relation, col)
 			|| ARRAY(SELECT format('GRANT USAGE ON SEQUENCE %s TO %s', seq_name,
 							CASE g WHEN 0 THEN 'PUBLIC' ELSE g::regrole::text END)
 					   FROM unnest(has.inserters) g);
-	ELSIF counts AND top::bigint > last THEN
-		statements := statements || format('SELECT setval(%L, max(%s)) FROM %s', seq_name, col, relation);
+	ELSIF counts AND next::numeric > last + step THEN
+		statements := statements || format('SELECT setval(%L, %s)', seq_name, next::numeric - step);
 	END IF;
 	IF generator <> 'nextval' OR key.attidentity = '' THEN
 		statements := statements || format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s', relation, col, default_value);

@@ -63,6 +63,23 @@ CALL seqid.adopt('events', 'settled_nextval');
 INSERT INTO events (body) VALUES ('new') RETURNING id;
 SELECT has_sequence_privilege('regress_seqid_user', 'events_id_seq', 'USAGE') AS granted;
 
+-- A sequence keeps its steps, in which other servers have other values, and does not go back
+-- behind a RESTART.
+CREATE TABLE steps (id bigserial PRIMARY KEY);
+ALTER SEQUENCE steps_id_seq INCREMENT BY 3;
+INSERT INTO steps VALUES (DEFAULT), (DEFAULT), (9);
+CALL seqid.adopt('steps', 'settled_nextval');
+INSERT INTO steps DEFAULT VALUES RETURNING id;
+CREATE TABLE stepping (id int GENERATED ALWAYS AS IDENTITY (INCREMENT BY 3 MINVALUE -100 START WITH -99) PRIMARY KEY);
+INSERT INTO stepping DEFAULT VALUES;
+CALL seqid.adopt('stepping', 'settled_nextval');
+INSERT INTO stepping VALUES (DEFAULT), (DEFAULT) RETURNING id;
+CREATE TABLE restarted (id bigserial PRIMARY KEY);
+INSERT INTO restarted VALUES (7);
+ALTER SEQUENCE restarted_id_seq RESTART WITH 1000;
+CALL seqid.adopt('restarted', 'settled_nextval');
+INSERT INTO restarted DEFAULT VALUES RETURNING id;
+
 -- UUIDs
 CREATE TABLE documents (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), title text);
 INSERT INTO documents (title) VALUES ('random');
