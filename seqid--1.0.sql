@@ -1138,6 +1138,7 @@ BEGIN
 					UNION ALL SELECT 'pg_class'::regclass, indexrelid FROM pg_index WHERE indrelid = ANY (tree)
 					UNION ALL SELECT 'pg_constraint'::regclass, oid FROM pg_constraint WHERE conrelid = ANY (tree)
 					UNION ALL SELECT 'pg_statistic_ext'::regclass, oid FROM pg_statistic_ext WHERE stxrelid = ANY (tree))) o) AS code,
+		   (SELECT relowner FROM pg_class WHERE oid = seq.seqrelid) AS seq_owner,
 		   -- Roles that insert, 0 for PUBLIC.
 		   (SELECT array_agg(DISTINCT x.grantee)
 			  FROM (SELECT relacl AS acl FROM pg_class WHERE oid = ANY (tree)
@@ -1204,8 +1205,13 @@ BEGIN
 		 format('Connect as %s, or run SET ROLE %1$s if you trust that role.', tab.relowner::regrole)),
 		(drops AND has.users IS NOT NULL, '2BP01', format('sequence %s is used elsewhere', seq_name),
 		 format('%s uses it, and it would be dropped.', has.users), 'Give them another sequence first.'),
-		(counts AND NOT is_new AND (seq.seqincrement < 0 OR seq.seqcycle), '55000',
-		 format('sequence %s does not only ascend', seq_name),
+		-- A default value can name any sequence, without a privilege.
+		((drops OR counts) AND NOT pg_has_role(tab.relowner, has.seq_owner, 'USAGE')
+			AND (drops OR NOT has_sequence_privilege(tab.relowner, seq.seqrelid, 'UPDATE')), '42501',
+		 format('owner of table %s cannot change sequence %s', relation, seq_name),
+		 format('The owner of the sequence is %s.', has.seq_owner::regrole),
+		 CASE WHEN drops THEN 'Leave out the argument drop_sequence.' ELSE format('Run GRANT UPDATE ON SEQUENCE %s TO %s.', seq_name, tab.relowner::regrole) END),
+		(counts AND NOT is_new AND (seq.seqincrement < 0 OR seq.seqcycle), '55000', format('sequence %s does not only ascend', seq_name),
 		 'It has a negative INCREMENT, or CYCLE.', format('Run ALTER SEQUENCE %s INCREMENT BY 1 NO CYCLE.', seq_name)),
 		(seq.seqrelid IS NULL AND is_new AND to_regclass(seq_name) IS NOT NULL, '42P07',
 		 format('relation %s already exists', seq_name),

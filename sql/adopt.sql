@@ -307,6 +307,15 @@ SELECT refused(t) FROM unnest(ARRAY['trapped', 'trapped_check', 'trapped_statist
 SET ROLE regress_seqid_owner;
 SELECT refused('trapped');
 RESET ROLE;
+-- A default value can name the sequence of another role.
+CREATE SEQUENCE not_your_sequence;
+SET ROLE regress_seqid_owner;
+CREATE TABLE names_sequence (id bigint PRIMARY KEY DEFAULT nextval('not_your_sequence'));
+INSERT INTO names_sequence VALUES (1000000);
+RESET ROLE;
+SELECT refused('names_sequence', more => ', shard => 5, drop_sequence => true');
+SELECT refused('names_sequence', 'nextval', '');
+SELECT nextval('not_your_sequence');
 
 -- Another schema of the extension
 \pset format aligned
