@@ -1221,7 +1221,13 @@ BEGIN
 				CASE WHEN counts THEN 'regclass' WHEN shard IS NOT NULL THEN 'bigint' END)), 'EXECUTE')) FROM unnest(has.inserters) g),
 		 '42501', format('roles that insert into table %s cannot execute %s()', relation, routine),
 		 'They need the privilege EXECUTE, because a default value is evaluated with the privileges of the role that inserts.',
-		 format('Run GRANT EXECUTE ON FUNCTION %s TO PUBLIC.', routine))
+		 format('Run GRANT EXECUTE ON FUNCTION %s TO PUBLIC.', routine)),
+		(counts AND NOT is_new AND key.attidentity = ''
+			AND (SELECT bool_or(NOT has_sequence_privilege(g, seq.seqrelid, 'USAGE, UPDATE')) FROM unnest(has.inserters) g), '42501',
+		 format('roles that insert into table %s cannot use sequence %s', relation, seq_name),
+		 'They need the privilege USAGE, because a default value is evaluated with the privileges of the role that inserts.',
+		 (SELECT format('Run GRANT USAGE ON SEQUENCE %s TO %s.', seq_name, string_agg(CASE g WHEN 0 THEN 'PUBLIC' ELSE g::regrole::text END, ', '))
+			FROM unnest(has.inserters) g WHERE NOT has_sequence_privilege(g, seq.seqrelid, 'USAGE, UPDATE')))
 		) v (applies, code, message, detail, hint)
 	 WHERE applies LIMIT 1;
 

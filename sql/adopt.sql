@@ -267,6 +267,7 @@ CREATE TABLE granted (id bigserial PRIMARY KEY);
 CALL seqid.adopt('granted', 'snowflake', shard => 205);
 GRANT INSERT ON granted TO regress_seqid_user;
 SELECT refused('granted');
+SELECT refused('granted', 'nextval', '');
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO PUBLIC;
 REVOKE EXECUTE ON FUNCTION snowflake_nextval(bigint) FROM regress_seqid_owner;
