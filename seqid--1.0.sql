@@ -1394,7 +1394,9 @@ BEGIN
 					SELECT string_agg(pid, ', ' ORDER BY since) INTO holders
 					  FROM (SELECT DISTINCT coalesce(l.pid::text, 'a prepared transaction') AS pid, a.xact_start AS since
 							  FROM t JOIN pg_locks l ON l.relation = t.oid LEFT JOIN pg_stat_activity a USING (pid)
-							 WHERE l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()) h;
+							 WHERE l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
+							   -- A copy of the database has the same OIDs.
+							   AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) h;
 					RAISE lock_not_available USING
 						MESSAGE = format('could not lock table %s', relation),
 						DETAIL = format('Processes that have locked it, oldest transaction first: %s.', coalesce(holders, 'none now')),

@@ -164,6 +164,16 @@ like(full_outcome($node, "CALL seqid.adopt('parcels', 'snowflake', shard => 5, d
 $holder->query('COMMIT');
 $_->close for $holder, $waiting;
 
+# A copy of the database has tables with the same OIDs.
+$node->safe_psql('postgres', 'CREATE DATABASE copy TEMPLATE postgres');
+my $copy = SeqidSession->new($node, 'copy');
+$holder = SeqidSession->new($node);
+$_->query('BEGIN; SELECT count(*) FROM parcels') for $copy, $holder;
+(undef, undef, $error) = $node->psql('postgres', "CALL seqid.adopt('parcels', 'snowflake', shard => 5, attempts => 1)");
+like($error, qr/DETAIL:.*first: $holder->{pid}\.$/m, 'no process of another database is named');
+$_->query('COMMIT') for $copy, $holder;
+$_->close for $copy, $holder;
+
 #
 # Dropped or renamed by a transaction that the call waits for
 #
