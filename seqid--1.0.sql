@@ -988,16 +988,19 @@ BEGIN
 	  LEFT JOIN seqid.shard_registry r ON r.shard = s
 	 WHERE r.owner IS DISTINCT FROM shard_check_in.owner
 		OR (r.timeline, r.started_at) > (shard_check_in.timeline, shard_check_in.started_at)
-	 ORDER BY s LIMIT 1;
+	 ORDER BY r.owner IS DISTINCT FROM shard_check_in.owner, s LIMIT 1;
 
 	IF conflict IS NOT NULL THEN
 		INSERT INTO seqid.shard_conflicts VALUES (owner, node, conflict)
 			ON CONFLICT ON CONSTRAINT shard_conflicts_pkey DO UPDATE SET noticed_at = now();
-	ELSIF timeline IS NOT NULL THEN
+	END IF;
+	-- A conflict about one shard must not hide one about another.
+	IF timeline IS NOT NULL THEN
 		UPDATE seqid.shard_registry r
 		   SET node = shard_check_in.node, timeline = shard_check_in.timeline,
 			   started_at = shard_check_in.started_at, checked_in_at = now()
-		 WHERE allowed @> r.shard;
+		 WHERE allowed @> r.shard AND r.owner = shard_check_in.owner
+		   AND ((r.timeline, r.started_at) > (shard_check_in.timeline, shard_check_in.started_at)) IS NOT TRUE;
 	END IF;
 	RETURN conflict;
 END

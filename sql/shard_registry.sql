@@ -51,6 +51,7 @@ INSERT INTO cases (name, check_ins, expected) VALUES
 ('two promotions to one timeline, common list', '{{shop,two,0-7,2,09:00},{shop,three,0-7,2,09:30},{shop,two,0-7,2,09:00}}', 'no no yes'),
 ('two promotions to one timeline, list for each node', '{{shop,two,0-3,2,09:00},{shop,three,4-7,2,09:30},{shop,two,0-3,2,09:00}}', 'no no no'),
 ('two servers with one shard', '{{shop,one,0,1,10:00},{shop,two,0,1,11:00},{shop,one,0,1,10:00},{shop,two,0,1,11:00}}', 'no no yes no'),
+('two servers with one shard and one unclaimed shard', '{{shop,one,"0, 100",1,10:00},{shop,two,"0, 100",1,11:00},{shop,one,0,1,10:00}}', 'yes yes yes'),
 ('lists that overlap', '{{shop,one,0-4,1,10:00},{shop,two,4-7,1,11:00},{shop,one,0-4,1,10:00}}', 'no no yes'),
 ('a clone of the machine', '{{shop,one,0,1,10:00},{shop,one,0,1,11:00},{shop,one,0,1,10:00},{shop,one,0,1,11:00}}', 'no no yes no'),
 ('the original restarts beside its clone', '{{shop,one,0,1,10:00},{shop,one,0,1,11:00},{shop,one,0,1,12:00},{shop,one,0,1,11:00}}', 'no no no yes'),
