@@ -54,5 +54,5 @@ seqid_require_time_zone(FmgrInfo *flinfo)
 				 errmsg("time of an existing row has no time zone"),
 				 errdetail("It was converted in the time zone of this session, \"%s\".",
 						   pg_get_timezone_name(session_timezone)),
-				 errhint("Name the time zone in which the time was stored, for example created_at AT TIME ZONE 'UTC'.")));
+				 errhint("Name the time zone in which the time was stored, for example created_at::timestamp AT TIME ZONE 'UTC'.")));
 }
