@@ -104,10 +104,10 @@ try_volume()
 	[[ $1 == */* ]] || build_image "$work/next" "next:$1" || return 1
 	build_image "$work/source" "seqid:$version-$major" || return 1
 	if [[ $1 == */* ]]; then
-		[ "$(in_chroot "$directory" pg_virtualenv -v "$major" -t \
+		in_chroot "$directory" pg_virtualenv -v "$major" -t \
 			-o 'extension_control_path=$system:/usr/src/images/source/share' \
 			-o 'dynamic_library_path=$libdir:/usr/src/images/source/lib' \
-			psql -XAtqc 'CREATE EXTENSION seqid' -c "$key" postgres </dev/null)" = "5|$version" ]
+			psql -XAtqc 'CREATE EXTENSION seqid' -c "$key" postgres </dev/null | grep -Fx "5|$version"
 		return
 	fi
 	in_chroot "$directory" PG_MAJOR="$major" SEQID_IMAGES="/usr/src/images/source /usr/src/images/next" \
