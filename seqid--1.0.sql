@@ -1347,7 +1347,7 @@ CREATE PROCEDURE seqid.adopt(relation regclass, generator text, shard bigint DEF
 	drop_sequence boolean DEFAULT false, dry_run boolean DEFAULT false, attempts int DEFAULT 100)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
-SET lock_timeout = '200ms'
+SET lock_timeout = '5s'
 AS $$
 DECLARE
 	place text;
@@ -1366,7 +1366,9 @@ BEGIN
 	FOR attempt IN 0..greatest(attempts, 1) LOOP
 		BEGIN
 			-- It also locks the table, but stops only others that change it: its owner
-			-- must not add code between the check and the use.
+			-- must not add code between the check and the use.  It waits longer than
+			-- deadlock_timeout, after which the server cancels autovacuum.
+			PERFORM set_config('lock_timeout', CASE attempt WHEN 0 THEN '5s' ELSE '200ms' END, true);
 			SELECT oid::regclass INTO place FROM pg_class
 			 WHERE oid = relation AND relkind IN ('r', 'p') AND oid >= 16384 AND pg_has_role(relowner, 'USAGE');
 			IF FOUND THEN

@@ -164,6 +164,19 @@ like(full_outcome($node, "CALL seqid.adopt('parcels', 'snowflake', shard => 5, d
 $holder->query('COMMIT');
 $_->close for $holder, $waiting;
 
+# The server cancels an autovacuum that is in the way, but only after deadlock_timeout.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE vacuumed (id bigserial PRIMARY KEY, filler text)
+	WITH (autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1, autovacuum_vacuum_insert_threshold = 1);
+INSERT INTO vacuumed (filler) SELECT repeat('x', 1000) FROM generate_series(1, 10000);
+SQL
+$node->append_conf('postgresql.conf', "autovacuum = on\nautovacuum_naptime = 1s\ndeadlock_timeout = 300ms\n");
+$node->reload;
+$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_progress_vacuum WHERE relid = 'vacuumed'::regclass") or die 'no autovacuum';
+is(adopt("'vacuumed', 'snowflake', shard => 5, attempts => 3"), '', 'beside autovacuum');
+$node->append_conf('postgresql.conf', "autovacuum = off\n");
+$node->reload;
+
 # A copy of the database has tables with the same OIDs.
 $node->safe_psql('postgres', 'CREATE DATABASE copy TEMPLATE postgres');
 my $copy = SeqidSession->new($node, 'copy');
