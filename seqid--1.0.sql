@@ -807,7 +807,7 @@ COMMENT ON COLUMN seqid.stat_shards.waits IS 'number of times that a call waited
 COMMENT ON COLUMN seqid.stat_shards.clock_regressions IS 'number of times that a call found the clock more than 8 ms behind, the longest time that a call waits for';
 
 --
--- The settled horizon, for consumers that read rows in the order of their keys
+-- The settled horizon, for readers that read rows in the order of their keys
 --
 
 CREATE PROCEDURE seqid.horizon(INOUT horizon timestamptz DEFAULT NULL,
