@@ -16,7 +16,7 @@ use Time::HiRes qw(sleep time);
 
 use SeqidTest;
 
-our @EXPORT = qw($directory %count repeatedly finish run_script ask server_faults torture
+our @EXPORT = qw($directory %count repeatedly finish run_script ask kill_server server_faults torture
   keys_are_unique errors_like);
 
 my $minutes = $ENV{SEQID_MINUTES} // 1;
@@ -84,11 +84,28 @@ sub ask ($node, $database, $sql)
 	return defined $status && $status == 0 ? $out : undef;
 }
 
+# Kills a postmaster, and processes of it that are stopped.  The others end when they
+# notice that, but a process that waits for a lock of a killed process does not notice.
+sub kill_server ($node, @stopped)
+{
+	my $pid = $node->{_pid};
+	my @processes = split ' ', slurp_file("/proc/$pid/task/$pid/children");
+
+	$node->kill9;
+	kill 9, @stopped;
+	for (1 .. 50)
+	{
+		@processes = grep { kill 0, $_ } @processes or last;
+		sleep 0.1;
+	}
+	kill 9, @processes;
+}
+
 # Faults of a server, each with its weight. Each returns whether it happened.
 sub server_faults ($node, $start)
 {
 	return (
-		'postmaster kills' => [ 4, sub { $node->()->kill9; $start->(); } ],
+		'postmaster kills' => [ 4, sub { kill_server($node->()); $start->(); } ],
 		'immediate restarts' => [ 1, sub { $node->()->stop('immediate'); $start->(); } ],
 		'clean restarts' => [ 1, sub { $node->()->stop('fast'); $start->(); } ],
 		'backend kills' => [ 3, sub {

@@ -117,7 +117,7 @@ sub split_brain ($overtaken)
 		sleep 0.3 + rand;
 		$clock{ $node->name }->set(random_offset()) if rand() < 0.5;
 		next if rand() < 0.7;
-		$node->kill9;
+		kill_server($node);
 		start($node);
 	}
 	poll_until { size_from_overtaken() > $size } or die 'no client uses the old primary';
@@ -134,15 +134,14 @@ sub promote
 		$clock{ $standby->name }->set('-6s');
 		$count{'promotions that lose WAL'}++;
 	}
-	# A stopped process would outlive its server.
-	$old->kill9, kill 9, $sender // () unless $asynchronous;
+	kill_server($old, $sender // ()) unless $asynchronous;
 	$standby->promote;
 	$primary = $standby;
 	if ($asynchronous)
 	{
 		kill 'CONT', $sender // ();
 		split_brain($old);
-		$old->kill9;
+		kill_server($old);
 	}
 	publish(primary => $primary);
 	remove($old->data_dir);
@@ -160,7 +159,7 @@ my %faults = (
 		$clock{ $primary->name }->set(random_offset());
 		return 1;
 	} ],
-	'standby kills' => [ 1, sub { $standby->kill9; start($standby); } ],
+	'standby kills' => [ 1, sub { kill_server($standby); start($standby); } ],
 	'standby stalls' => [ 1, sub { kill 'CONT', stall_standby() // () } ],
 	'promotions' => [ $asynchronous ? 12 : 3, \&promote ]);
 
