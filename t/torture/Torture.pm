@@ -84,6 +84,13 @@ sub ask ($node, $database, $sql)
 	return defined $status && $status == 0 ? $out : undef;
 }
 
+# Whether a process of the server runs; its number can belong to another one by now.
+sub is_of_server ($pid, $name)
+{
+	open my $file, '<', "/proc/$pid/cmdline" or return 0;
+	return (<$file> // '') =~ /^postgres: $name:/;
+}
+
 # Kills a postmaster, and processes of it that are stopped.  The others end when they
 # notice that, but a process that waits for a lock of a killed process does not notice.
 sub kill_server ($node, @stopped)
@@ -95,7 +102,7 @@ sub kill_server ($node, @stopped)
 	kill 9, @stopped;
 	for (1 .. 50)
 	{
-		@processes = grep { kill 0, $_ } @processes or last;
+		@processes = grep { is_of_server($_, $node->name) } @processes or last;
 		sleep 0.1;
 	}
 	kill 9, @processes;
