@@ -120,7 +120,7 @@ seqid_search_begin(Search *search, const Dictionary *dictionary, bool by_term, S
 	*search = (Search)
 	{
 		.dictionary = dictionary,
-			.result_column = by_term ? shape->id_column : shape->term_column,
+			.result_column = (AttrNumber) (by_term ? shape->id_column : shape->term_column),
 			.read_only = IsMVCCSnapshot(snapshot)
 	};
 	search->index = index_open(by_term ? shape->term_index : shape->id_index, AccessShareLock);

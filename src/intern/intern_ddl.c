@@ -140,12 +140,11 @@ correct_hint(void *table)
 static void
 drop_table(char *table)
 {
-	ErrorContextCallback callback = {
-		.previous = error_context_stack,
-		.callback = correct_hint,
-		.arg = table
-	};
+	ErrorContextCallback callback;
 
+	callback.previous = error_context_stack;
+	callback.callback = correct_hint;
+	callback.arg = table;
 	error_context_stack = &callback;
 	run_utility(psprintf("DROP TABLE %s", table));
 	error_context_stack = callback.previous;

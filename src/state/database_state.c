@@ -92,7 +92,7 @@ seqid_sequence_entries(DynamicState *state, int number)
 	SequenceEntry *entries =
 	(SequenceEntry *) &state->transaction_slots[slot_lines() * SHARED_STATE_LINE_WORDS];
 
-	return &entries[number * SEQUENCE_ENTRIES];
+	return &entries[(Size) number * SEQUENCE_ENTRIES];
 }
 
 static Size
