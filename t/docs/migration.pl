@@ -108,9 +108,10 @@ sub faults
 }
 
 # Runs a statement that commits by itself.  Returns the locks that it is seen to hold.
+# Calls $seen when there is one.
 sub run_watched
 {
-	my ($session, $statement) = @_;
+	my ($session, $statement, $seen) = @_;
 	my %locks;
 
 	$session->send($statement);
@@ -119,6 +120,7 @@ sub run_watched
 		$locks{$_} = 1 for split /\n/, $node->safe_psql('postgres', "
 			SELECT relname || ' had a ' || mode FROM pg_locks JOIN pg_class c ON c.oid = relation
 			 WHERE pid = $session->{pid} AND granted AND relkind = 'r' AND c.oid >= 16384 AND $stops_clients");
+		$seen->() if $seen && %locks;
 	}
 	$session->answer;
 	return sort keys %locks;
@@ -127,7 +129,7 @@ sub run_watched
 # Runs the statements of a block.  Returns the error, if one fails, and the faults.
 sub run_block
 {
-	my ($session, $sql) = @_;
+	my ($session, $sql, $seen) = @_;
 	my ($in_block, $at_begin, @all_faults);
 
 	for my $statement (SeqidPage::statements($sql))
@@ -136,7 +138,7 @@ sub run_block
 
 		if ($statement =~ /\bCONCURRENTLY\b|^CALL in_batches\b|^DO .*\bCOMMIT\b/s)
 		{
-			@faults = run_watched($session, $statement);
+			@faults = run_watched($session, $statement, $seen);
 		}
 		elsif ($statement =~ /^CALL seqid\.adopt\b/)
 		{
@@ -211,8 +213,9 @@ sub test_giving_up
 
 # The faults are found.
 {
-	my $session = SeqidSession->new($node);
+	my ($session, $holder) = map { SeqidSession->new($node) } 1 .. 2;
 
+	$holder->query('SELECT pg_advisory_lock(1)');
 	$node->safe_psql('postgres', 'CREATE TABLE naive AS SELECT id::int FROM generate_series(1, 1000) id');
 	for (
 		[ "SET lock_timeout = '200ms'; ALTER TABLE naive ALTER id TYPE bigint", 'read rewritten' ],
@@ -222,14 +225,15 @@ sub test_giving_up
 		[ 'ALTER TABLE naive ADD CHECK (id > 1 OR true) NOT VALID', '' ],
 		[ 'SET lock_timeout = 0; ALTER TABLE naive ALTER id SET DEFAULT 1', 'locked' ],
 		[ 'CREATE INDEX ON naive (id)', 'locked read' ],
-		[ 'DO $$ BEGIN LOCK TABLE naive; PERFORM pg_sleep(1); COMMIT; END $$', 'AccessExclusiveLock' ])
+		[ q{SET statement_timeout = '1min'; DO $$ BEGIN LOCK TABLE naive; PERFORM pg_advisory_xact_lock(1); COMMIT; END $$},
+			'AccessExclusiveLock' ])
 	{
 		my ($sql, $expected) = @$_;
-		my ($error, @faults) = run_block($session, $sql);
+		my ($error, @faults) = run_block($session, $sql, sub { $holder->query('SELECT pg_advisory_unlock_all()') });
 
 		is(join(' ', $error || (), map { /^naive (?:was|had an?) (\w+)/ } @faults), $expected, "found: $sql");
 	}
-	$session->close;
+	$_->close for $session, $holder;
 }
 
 $node->safe_psql('postgres', $_->{text}) for $page->recipe('procedures');
