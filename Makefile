@@ -18,15 +18,17 @@ OBJS = \
 	src/pg/text_input.o \
 	src/pg/wall_clock.o \
 	src/state/database_state.o \
+	src/state/followed_sequence.o \
 	src/state/guc.o \
+	src/state/logged_sequence.o \
 	src/state/server_shard.o \
 	src/state/shared_state.o \
 	src/clock/clock_mark.o \
 	src/clock/counter.o \
 	src/clock/mark_page.o \
-	src/clock/sequence_slot.o \
+	src/clock/sequence_look.o \
+	src/clock/settled_bound.o \
 	src/clock/settled_horizon.o \
-	src/clock/settled_sequence.o \
 	src/clock/transaction_slot.o \
 	src/keys/bitpack.o \
 	src/keys/comb.o \
@@ -36,7 +38,6 @@ OBJS = \
 	src/keys/key_run.o \
 	src/keys/scatter.o \
 	src/keys/sequential_uuid.o \
-	src/keys/settled_nextval.o \
 	src/keys/snowflake.o \
 	src/keys/snowflake_backfill.o \
 	src/keys/snowflake_codec.o \
@@ -50,6 +51,7 @@ OBJS = \
 	src/intern/intern.o \
 	src/intern/intern_ddl.o \
 	src/horizon.o \
+	src/settled.o \
 	src/replay.o \
 	src/mark_repair.o \
 	src/seqid.o \
@@ -62,11 +64,11 @@ PGFILEDESC = "seqid - primary keys"
 REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_codec \
 	comb comb_codec sequential_uuid \
 	scatter intern tenant_key bitpack jump_hash textcodec time_range shard_registry extremes privileges parallel \
-	horizon settled_nextval schema adopt fragmentation partitioning migration
+	horizon settled schema adopt fragmentation partitioning migration
 REGRESS_OPTS = --temp-instance=./tmp_check
 
 ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileges \
-	horizon_order horizon_held settled_order settled_held
+	horizon_order horizon_held settled
 ISOLATION_OPTS = --temp-instance=./tmp_check_iso --load-extension=seqid
 
 TAP_TESTS = 1

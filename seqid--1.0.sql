@@ -466,18 +466,6 @@ COMMENT ON FUNCTION uuid_time_nextval(int, int) IS
 'random UUID that begins with a block number from the clock; a block lasts interval_length seconds, and interval_count blocks wrap around';
 
 --
--- Values of a sequence, for tables whose readers go by seqid.sequence_horizon()
---
-
--- Unsafe, because a parallel worker cannot advance a sequence.
-CREATE FUNCTION settled_nextval(sequence regclass)
-RETURNS bigint
-AS 'MODULE_PATHNAME', 'settled_nextval'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION settled_nextval(regclass) IS
-'next value of a sequence, as nextval() returns it; seqid.sequence_horizon() waits for its transaction';
-
---
 -- Scattered ids: the values of one sequence, spread over 2^prefix_bits small sequences.  See
 -- src/bits/scatter_permutation.h.
 --
@@ -810,21 +798,61 @@ COMMENT ON COLUMN seqid.stat_shards.clock_regressions IS 'number of times that a
 -- The settled horizon, for readers that read rows in the order of their keys
 --
 
+CREATE FUNCTION seqid.settled_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'seqid_settled_support'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION seqid.settled_support(internal) IS
+'planner support of seqid.settled, settled_snowflake, settled_snowflake53 and settled_comb_uuid';
+
+-- Restricted, because only the leader has the bounds of the session.
+CREATE FUNCTION seqid.settled(sequence regclass)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'seqid_settled'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
+SUPPORT seqid.settled_support;
+COMMENT ON FUNCTION seqid.settled(regclass) IS
+'bound for the statement that calls it: each row with a smaller value of the sequence is visible to it, or will never appear';
+
+CREATE FUNCTION seqid.settled_snowflake()
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'seqid_settled_snowflake'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
+SUPPORT seqid.settled_support;
+COMMENT ON FUNCTION seqid.settled_snowflake() IS
+'bound for the statement that calls it: each row with a smaller snowflake id of this database is visible to it, or will never appear';
+
+CREATE FUNCTION seqid.settled_snowflake53()
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'seqid_settled_snowflake53'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
+SUPPORT seqid.settled_support;
+COMMENT ON FUNCTION seqid.settled_snowflake53() IS
+'bound for the statement that calls it: each row with a smaller snowflake53 id of this database is visible to it, or will never appear';
+
+CREATE FUNCTION seqid.settled_comb_uuid()
+RETURNS uuid
+AS 'MODULE_PATHNAME', 'seqid_settled_comb_uuid'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
+SUPPORT seqid.settled_support;
+COMMENT ON FUNCTION seqid.settled_comb_uuid() IS
+'bound for the statement that calls it: each row with a smaller COMB of this database is visible to it, or will never appear';
+
 CREATE PROCEDURE seqid.horizon(INOUT horizon timestamptz DEFAULT NULL,
 	INOUT lsn pg_lsn DEFAULT NULL, INOUT timeline bigint DEFAULT NULL,
 	INOUT snowflake bigint DEFAULT NULL, INOUT snowflake53 bigint DEFAULT NULL,
-	INOUT comb uuid DEFAULT NULL)
+	INOUT comb_uuid uuid DEFAULT NULL)
 AS 'MODULE_PATHNAME', 'seqid_horizon'
 LANGUAGE C;
 COMMENT ON PROCEDURE seqid.horizon(timestamptz, pg_lsn, bigint, bigint, bigint, uuid) IS
 'time before which no new keys of this database can appear, and the first keys with that time; a standby that has replayed lsn on timeline has all earlier rows';
 
-CREATE PROCEDURE seqid.sequence_horizon(sequence regclass, INOUT value bigint DEFAULT NULL,
+CREATE PROCEDURE seqid.sequence_horizon(sequence regclass, INOUT horizon bigint DEFAULT NULL,
 	INOUT lsn pg_lsn DEFAULT NULL, INOUT timeline bigint DEFAULT NULL)
 AS 'MODULE_PATHNAME', 'seqid_sequence_horizon'
 LANGUAGE C;
 COMMENT ON PROCEDURE seqid.sequence_horizon(regclass, bigint, pg_lsn, bigint) IS
-'value up to which no new values of settled_nextval() for this sequence can appear; a standby that has replayed lsn on timeline has all rows up to it';
+'value below which no new rows with values of the sequence can appear; a standby that has replayed lsn on timeline has all rows below it';
 
 CREATE FUNCTION seqid.has_replayed(lsn pg_lsn, timeline bigint)
 RETURNS boolean
@@ -833,32 +861,40 @@ LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.has_replayed(pg_lsn, bigint) IS
 'whether this server, standby or primary, has all WAL of the timeline up to lsn, so that later statements see the rows below the horizon that was returned with them';
 
-CREATE FUNCTION seqid.horizon_slots(OUT pid int, OUT virtualtransaction text, OUT held timestamptz,
-	OUT sequence regclass, OUT value bigint)
+CREATE FUNCTION seqid.horizon_slots(OUT pid int, OUT virtualtransaction text, OUT held timestamptz)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'seqid_horizon_slots'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION seqid.horizon_slots() IS
-'transactions of the view seqid.horizon_holders';
+'transactions of the view seqid.horizon_holders that have generated keys';
 
+-- A transaction holds a sequence with a lock in conflict with ShareLock; see
+-- src/clock/sequence_look.c.
 CREATE VIEW seqid.horizon_holders AS
-	SELECT s.pid, p.gid, s.held, coalesce(a.xact_start, p.prepared) AS since, s.sequence,
-		   CASE WHEN has_sequence_privilege(s.sequence, 'USAGE, SELECT, UPDATE') THEN s.value END AS value
-	  FROM seqid.horizon_slots() s
-	  LEFT JOIN pg_stat_activity a ON a.pid = s.pid
+	SELECT h.pid, p.gid, h.held, coalesce(a.xact_start, p.prepared) AS since, h.sequence
+	  FROM (SELECT s.pid, s.virtualtransaction, s.held, NULL::regclass AS sequence
+			  FROM seqid.horizon_slots() s
+			 UNION ALL
+			SELECT DISTINCT l.pid, CASE WHEN l.pid IS NULL THEN l.virtualtransaction END,
+				   NULL::timestamptz, l.relation::regclass
+			  FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+			 WHERE c.relkind = 'S' AND c.oid <> 'seqid.clock_mark'::regclass
+			   AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+			   AND l.granted
+			   AND l.mode NOT IN ('AccessShareLock', 'RowShareLock', 'ShareLock')) h
+	  LEFT JOIN pg_stat_activity a ON a.pid = h.pid
 	  LEFT JOIN (pg_locks l
 				 JOIN pg_prepared_xacts p
 				   ON l.locktype = 'transactionid' AND l.pid IS NULL
 					  AND p.transaction = l.transactionid)
-		ON l.virtualtransaction = s.virtualtransaction;
+		ON l.virtualtransaction = h.virtualtransaction;
 COMMENT ON VIEW seqid.horizon_holders IS
-'open transactions of this database that have generated keys, and the sequences that they have called settled_nextval() for; the horizon cannot pass the earliest of them';
+'open transactions of this database that have generated keys or hold a sequence; settled bounds cannot pass the earliest of them';
 COMMENT ON COLUMN seqid.horizon_holders.pid IS 'process ID of the transaction, NULL if it is prepared';
 COMMENT ON COLUMN seqid.horizon_holders.gid IS 'identifier of a prepared transaction, NULL for others';
-COMMENT ON COLUMN seqid.horizon_holders.held IS 'time that the horizon cannot pass before the transaction ends, NULL in the row of a sequence';
+COMMENT ON COLUMN seqid.horizon_holders.held IS 'time that the horizon cannot pass before the transaction ends; NULL in the row of a sequence, or if the role cannot see it';
 COMMENT ON COLUMN seqid.horizon_holders.since IS 'time at which the transaction started or was prepared, NULL if the role cannot see it';
-COMMENT ON COLUMN seqid.horizon_holders.sequence IS 'sequence that the transaction has called settled_nextval() for, NULL in other rows';
-COMMENT ON COLUMN seqid.horizon_holders.value IS 'value that the horizon of the sequence cannot pass before the transaction ends, NULL if the role has no privilege on the sequence';
+COMMENT ON COLUMN seqid.horizon_holders.sequence IS 'sequence that the transaction holds, because it has called nextval() for example; NULL in other rows';
 
 --
 -- A registry of shards, for many servers.  One database contains the registry.  Owners,
@@ -1239,7 +1275,7 @@ BEGIN
 		EXECUTE format('SELECT %s FROM %s WHERE %1$s IS NOT NULL ORDER BY %1$s DESC LIMIT 1', col, relation) INTO top;
 		IF counts THEN
 			IF generator = 'settled_nextval' AND NOT is_new THEN
-				EXECUTE format('CALL seqid.sequence_horizon(%s)', seq.seqrelid);
+				NULL;
 			END IF;
 			-- The sequence keeps its steps, in which other servers may have other values, and
 			-- does not go back behind a RESTART.

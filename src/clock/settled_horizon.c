@@ -20,13 +20,10 @@
  */
 #include "postgres.h"
 
-#include "access/xlog.h"
 #include "clock/clock_mark.h"
 #include "clock/mark_page.h"
 #include "clock/settled_horizon.h"
 #include "clock/transaction_slot.h"
-#include "miscadmin.h"
-#include "pg/durable_wal.h"
 #include "pg/test_stop.h"
 #include "pg/wall_clock.h"
 #include "state/database_state.h"
@@ -49,7 +46,7 @@ covered_now_ms(void)
 }
 
 int64
-seqid_settle_horizon(XLogRecPtr *lsn)
+seqid_look_at_keys(void)
 {
 	DatabaseState *database = seqid_database_state();
 	int64		settled_ms;
@@ -65,18 +62,9 @@ seqid_settle_horizon(XLogRecPtr *lsn)
 	test_stop(TEST_STOP_SCANNED);
 	settled_ms = seqid_earliest_prepared_ms(settled_ms);
 
+	/* Can return what another session has published, after its scan. */
 	seqid_atomic_raise(&database->horizon.published_ms, (uint64) settled_ms);
 	settled_ms = (int64) pg_atomic_read_u64(&database->horizon.published_ms);
-
-	/*
-	 * After the last scan, our own or that of the session that published a
-	 * later time: all transactions that had ended have written their commit
-	 * records before this place.  A crash must not undo commits that a reader
-	 * has seen, so we flush.  Most commits have done so already.
-	 */
 	pg_read_barrier();
-	*lsn = seqid_wal_insert_end();
-	XLogFlush(*lsn);
-
 	return settled_ms;
 }

@@ -45,6 +45,7 @@ init_shared_state(void *segment)
 	SharedState *state = segment;
 
 	seqid_init_segment_handle(&state->dynamic_state);
+	seqid_init_segment_handle(&state->followed_sequences);
 	for (int i = 0; i < SNOWFLAKE_WORDS; i++)
 	{
 		pg_atomic_init_u64(&state->shard_ticks[i], 0);

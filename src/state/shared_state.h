@@ -20,7 +20,7 @@
  * them in another way: libraries that differ in this must not share memory.
  */
 #ifndef SHARED_STATE_VERSION
-#define SHARED_STATE_VERSION 11
+#define SHARED_STATE_VERSION 12
 #endif
 
 #define SHARED_STATE_LINE_SIZE	64
@@ -36,7 +36,8 @@ typedef struct ShardEvents
 typedef struct SharedState
 {
 	SegmentHandle dynamic_state;	/* see database_state.h */
-	char		padding[SHARED_STATE_LINE_SIZE - sizeof(SegmentHandle)];
+	SegmentHandle followed_sequences;	/* see followed_sequence.h */
+	char		padding[SHARED_STATE_LINE_SIZE - 2 * sizeof(SegmentHandle)];
 
 	/*
 	 * The counters of all shards of all layouts: the last tick (see tick.h)
