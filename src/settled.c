@@ -11,6 +11,7 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
+#include "utils/plancache.h"
 #include "utils/snapmgr.h"
 #include "utils/uuid.h"
 
@@ -102,11 +103,12 @@ has_parameter(Node *node, void *context)
 	return expression_tree_walker(node, has_parameter, context);
 }
 
-/* Whether the plan is for any values of the statement's parameters. */
+/* Whether the plan is for any values of the statement's parameters, and not the only one. */
 static bool
-is_generic(const PlannerInfo *root)
+is_generic(const PlannerInfo * root)
 {
-	if (root == NULL || root->glob->boundParams != NULL)
+	if (root == NULL || root->glob->boundParams != NULL ||
+		plan_cache_mode == PLAN_CACHE_MODE_FORCE_GENERIC_PLAN)
 		return false;
 	while (root->parent_root != NULL)
 		root = root->parent_root;
@@ -114,7 +116,7 @@ is_generic(const PlannerInfo *root)
 }
 
 static bool
-set_cost(SupportRequestCost *request)
+set_cost(SupportRequestCost * request)
 {
 	if (!is_generic(request->root))
 		return false;

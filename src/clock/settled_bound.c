@@ -212,6 +212,23 @@ forget_bounds(Followed *followed)
 }
 
 /*
+ * Flushes.  If the WAL must be replicated first, waits for that, or returns false.
+ */
+static bool
+make_durable(XLogRecPtr lsn, bool wait_for_standbys)
+{
+	if (seqid_wal_is_durable(lsn))
+		return true;
+	if (wait_for_standbys)
+	{
+		seqid_make_wal_durable(lsn);
+		return true;
+	}
+	XLogFlush(lsn);
+	return seqid_wal_is_durable(lsn);
+}
+
+/*
  * Looks once, and remembers the bound.  Returns false if there was no look.  If WAL that
  * makes the bound durable must be replicated first, waits for that, or does not remember it.
  */
@@ -222,11 +239,17 @@ look(Followed *followed, bool wait_for_standbys, SequenceLook *result)
 
 	if (followed->followed == KEYS_OF_SEQID)
 	{
+		KeysLook	keys = seqid_look_at_keys();
+
+		/* The mark is durable, and is never set back. */
 		*result = (SequenceLook)
 		{
-			.next = PG_INT64_MAX
+			.bound = keys.settled_ms,
+			.goal = keys.goal_ms,
+			.unwatched_ms = keys.unwatched_ms,
+			.next = PG_INT64_MAX,
+			.page_lsn = InvalidXLogRecPtr
 		};
-		result->bound = result->goal = seqid_look_at_keys();
 	}
 	else if (!seqid_look_at_sequence(followed->followed,
 									 (KnownBound) {followed->file, followed->newest.value},
@@ -240,19 +263,8 @@ look(Followed *followed, bool wait_for_standbys, SequenceLook *result)
 	if (result->next < Max(followed->newest.value, followed->usable.value))
 		forget_bounds(followed);
 
-	if (XLogRecPtrIsInvalid(result->page_lsn))
-		 /* The mark is durable. */ ;
-	else if (wait_for_standbys)
-	{
-		if (!seqid_wal_is_durable(result->page_lsn))
-			seqid_make_wal_durable(result->page_lsn);
-	}
-	else
-	{
-		XLogFlush(result->page_lsn);
-		if (!seqid_wal_is_durable(result->page_lsn))
-			return true;
-	}
+	if (!make_durable(result->page_lsn, wait_for_standbys))
+		return true;
 	remember(followed, result->bound, result->file, &now);
 	return true;
 }

@@ -45,26 +45,33 @@ covered_now_ms(void)
 	return now_ms;
 }
 
-int64
+KeysLook
 seqid_look_at_keys(void)
 {
 	DatabaseState *database = seqid_database_state();
+	int64		before_ms = (int64) pg_atomic_read_u64(&database->horizon.min_key_ms);
+	int64		now_ms;
 	int64		settled_ms;
+	KeysLook	look;
 
 	seqid_atomic_raise(&database->horizon.min_key_ms, (uint64) covered_now_ms());
-	settled_ms = (int64) pg_atomic_read_u64(&database->horizon.min_key_ms);
+	now_ms = (int64) pg_atomic_read_u64(&database->horizon.min_key_ms);
 
 	/* transaction_slot.c: raise before the scan (2), slots before locks (6). */
 	pg_memory_barrier();
 	test_stop(TEST_STOP_RAISED);
-	settled_ms = seqid_earliest_registered_ms(settled_ms);
+	settled_ms = seqid_earliest_registered_ms(now_ms);
 	pg_read_barrier();
 	test_stop(TEST_STOP_SCANNED);
 	settled_ms = seqid_earliest_prepared_ms(settled_ms);
 
+	/* Those that have begun since the look before are registered with its time. */
+	look.goal_ms = settled_ms < before_ms ? settled_ms : now_ms;
+	look.unwatched_ms = now_ms - before_ms;
+
 	/* Can return what another session has published, after its scan. */
 	seqid_atomic_raise(&database->horizon.published_ms, (uint64) settled_ms);
-	settled_ms = (int64) pg_atomic_read_u64(&database->horizon.published_ms);
+	look.settled_ms = (int64) pg_atomic_read_u64(&database->horizon.published_ms);
 	pg_read_barrier();
-	return settled_ms;
+	return look;
 }

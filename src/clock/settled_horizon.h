@@ -11,16 +11,28 @@
 #include "bits/snowflake_layout.h"
 #include "utils/uuid.h"
 
+/* Times are in milliseconds since 1970. */
+typedef struct KeysLook
+{
+	/*
+	 * Every transaction of this database that generated a key with an earlier time has
+	 * ended, and no such key will be generated.  Never less than before, in this server
+	 * lifetime or in an earlier one.
+	 */
+	int64		settled_ms;
+
+	/* What it would be without the transactions that began after the look before. */
+	int64		goal_ms;
+
+	int64		unwatched_ms;	/* since the look before, by any session */
+} KeysLook;
+
 /*
- * Returns a time in milliseconds since 1970.  Every transaction of this database that
- * generated a key with an earlier time has ended, and no such key will be generated.
- * The result is never less than an earlier result, in this server lifetime or before.
- * The commits of the transactions that have ended can still have to be flushed.
- *
- * Can raise the durable mark, and raises its errors; see clock_mark.h.  Must not be
- * called during recovery.
+ * Looks once, and does not wait for transactions.  The commits of those that have ended can
+ * still have to be flushed.  Can raise the durable mark, and raises its errors; see
+ * clock_mark.h.  Must not be called during recovery.
  */
-extern int64 seqid_look_at_keys(void);
+extern KeysLook seqid_look_at_keys(void);
 
 /*
  * Returns the smallest id with a time: settled ids are less.  After the end of the layout's
