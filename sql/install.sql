@@ -25,7 +25,7 @@ SELECT pg_describe_object(d.classid, d.objid, 0)
 -- which release; the library's has one digit more than the script's
 SELECT library ~ '^\d+\.\d+\.\d+$' AS library, script = extversion AS script,
        library ^@ (script || '.') AS of_one_release
-  FROM seqid.version(), pg_extension WHERE extname = 'seqid';
+  FROM seqid.stat_server, pg_extension WHERE extname = 'seqid';
 
 -- the settings
 SELECT name, setting, unit, min_val, max_val, context, boot_val

@@ -44,7 +44,7 @@
  *	  cover keys from before DROP EXTENSION.  A mark of an earlier lifetime can be
  *	  older than rows on disk after pg_resetwal, which writes the clock's time into
  *	  its checkpoint.  In the second case only a checkpoint within
- *	  seqid.max_clock_regression counts: a clock that was far ahead before a restart
+ *	  seqid.max_lead counts: a clock that was far ahead before a restart
  *	  must not stop databases that generated no keys then.
  *
  * 5. The mark survives only if its relation does.  While the transaction that
@@ -252,9 +252,9 @@ static int64
 checkpoint_floor_ms(bool written)
 {
 	int64		second_ms = seqid_checkpoint_ms();
-	int64		ahead_ms = second_ms - wall_clock_read_ms();
+	int64		lead_ms = second_ms - wall_clock_read_ms();
 
-	if (ahead_ms <= 0 || (written && ahead_ms > seqid_max_clock_regression_ms))
+	if (lead_ms <= 0 || (written && lead_ms > seqid_max_lead_ms))
 		return 0;
 	return Min(second_ms + WALL_MS_PER_S - 1, MARK_MAX_MS);
 }

@@ -16,12 +16,12 @@
 #include "state/guc.h"
 
 /* A hundred years. */
-#define MAX_CLOCK_REGRESSION_MS	(100.0 * 365 * 24 * 60 * 60 * 1000)
+#define MAX_LEAD_MS	(100.0 * 365 * 24 * 60 * 60 * 1000)
 
 char	   *seqid_shards = NULL;
 const ShardSetting *seqid_shard_setting = NULL;
 uint64		seqid_shard_setting_changes = 0;
-double		seqid_max_clock_regression_ms = 10000;
+double		seqid_max_lead_ms = 10000;
 char	   *seqid_allowed_shards = NULL;
 static const ShardSet no_shards;
 const ShardSet *seqid_allowed_shard_set = &no_shards;
@@ -229,13 +229,13 @@ define_settings(void)
 	 * times in ids remain useful.  It is a real number because an integer
 	 * number of milliseconds ends after 24 days.
 	 */
-	DefineCustomRealVariable("seqid.max_clock_regression",
+	DefineCustomRealVariable("seqid.max_lead",
 							 "Sets how far new snowflake ids can be ahead of the clock.",
 							 "If the clock was set back further, functions fail instead of generating ids.",
-							 &seqid_max_clock_regression_ms,
+							 &seqid_max_lead_ms,
 							 10000,
 							 0,
-							 MAX_CLOCK_REGRESSION_MS,
+							 MAX_LEAD_MS,
 							 PGC_SUSET,
 							 GUC_UNIT_MS,
 							 NULL,
