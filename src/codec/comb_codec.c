@@ -9,8 +9,8 @@
 #include "postgres.h"
 
 #include "bits/comb_layout.h"
+#include "codec/comb_check.h"
 #include "fmgr.h"
-#include "keys/comb_check.h"
 #include "pg/pg_epoch.h"
 #include "pg/text_input.h"
 #include "utils/builtins.h"

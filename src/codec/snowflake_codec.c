@@ -13,9 +13,9 @@
 
 #include "access/htup_details.h"
 #include "bits/snowflake_layout.h"
+#include "codec/snowflake_sql.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "keys/snowflake_sql.h"
 #include "pg/pg_epoch.h"
 #include "utils/timestamp.h"
 

@@ -18,8 +18,8 @@
 
 #include "bits/comb_layout.h"
 #include "clock/counter.h"
+#include "codec/comb_check.h"
 #include "fmgr.h"
-#include "keys/comb_check.h"
 #include "keys/key_run.h"
 #include "pg/entropy.h"
 #include "pg/session_zone.h"

@@ -14,10 +14,10 @@
 
 #include "bits/snowflake_layout.h"
 #include "clock/counter.h"
+#include "codec/snowflake_sql.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "keys/key_run.h"
-#include "keys/snowflake_sql.h"
 #include "state/guc.h"
 #include "state/server_shard.h"
 

@@ -15,8 +15,8 @@
 #include "postgres.h"
 
 #include "bits/snowflake_layout.h"
+#include "codec/snowflake_sql.h"
 #include "fmgr.h"
-#include "keys/snowflake_sql.h"
 #include "pg/pg_epoch.h"
 #include "pg/session_zone.h"
 #include "pg/wall_clock.h"
