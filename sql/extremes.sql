@@ -29,6 +29,7 @@ INSERT INTO extremes VALUES
 	('text', repeat('z', 100000)),
 	('tstzrange', NULL), ('tstzrange', 'empty'), ('tstzrange', '(,)'), ('tstzrange', '[-infinity,infinity]'),
 	('tstzrange', '(294276-12-31 23:59:59.999999+00,)'), ('tstzrange', '(,4714-11-24 00:00:00+00 BC)'),
+	('boolean', NULL), ('boolean', 'false'), ('boolean', 'true'),
 	('int[]', NULL), ('int[]', '{}'), ('int[]', '{NULL}'), ('int[]', '{0}'), ('int[]', '{63}'),
 	('int[]', '{2147483647,-2147483648}'), ('int[]', '{{1,2},{3,4}}'), ('int[]', '[-1:0]={1,62}'),
 	('bigint[]', NULL), ('bigint[]', '{}'), ('bigint[]', '{NULL,NULL}'), ('bigint[]', '{1,-1}'),

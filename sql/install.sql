@@ -48,5 +48,16 @@ EXCEPTION WHEN query_canceled OR OTHERS THEN
 					 nullif(detail, ''), nullif(hint, ''));
 END
 $$;
+
+-- The rows that the planner expects.
+CREATE FUNCTION expected_rows(statement text) RETURNS numeric
+LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || statement INTO plan;
+	RETURN plan #>> '{0,Plan,Plan Rows}';
+END
+$$;
 SELECT error_of('SELECT 1');
 SELECT error_of('SELECT 1/0');

@@ -148,6 +148,10 @@ SELECT :nextval(NULL) IS NULL AS shard, :nextblock(NULL, 1) IS NULL AS block_sha
        :nextblock(NULL) IS NULL AS block_of_server;
 SELECT count(*) FROM :nextvals(NULL, 1);
 SELECT count(*) FROM :nextvals(1, NULL);
+-- The planner knows how many.
+SELECT count, expected_rows(format('SELECT * FROM %s(5, %s)', :'nextvals', count)) AS as_a_table,
+       expected_rows(format('SELECT %s(5, %s)', :'nextvals', count)) AS as_a_column
+  FROM unnest(ARRAY['0', '1', '100000', '9223372036854775807', '-1', 'NULL', 'extract(second FROM clock_timestamp())::bigint']) count;
 
 --
 -- the limit on ids ahead of the clock

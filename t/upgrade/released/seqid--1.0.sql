@@ -68,47 +68,34 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.time_range_support(internal) IS
 'planner support of snowflake_in, snowflake53_in and comb_uuid_in';
 
-CREATE FUNCTION seqid.snowflake_range_first(range tstzrange)
+CREATE FUNCTION seqid.snowflake_bound(range tstzrange, upper boolean)
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'seqid_snowflake_range_first'
+AS 'MODULE_PATHNAME', 'seqid_snowflake_bound'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.snowflake_range_first(tstzrange) IS
-'smallest snowflake id whose time is in the range';
+COMMENT ON FUNCTION seqid.snowflake_bound(tstzrange, boolean) IS
+'largest (upper) or smallest snowflake id whose time is in the range';
 
-CREATE FUNCTION seqid.snowflake_range_last(range tstzrange)
+CREATE FUNCTION seqid.snowflake53_bound(range tstzrange, upper boolean)
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'seqid_snowflake_range_last'
+AS 'MODULE_PATHNAME', 'seqid_snowflake53_bound'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.snowflake_range_last(tstzrange) IS
-'largest snowflake id whose time is in the range';
+COMMENT ON FUNCTION seqid.snowflake53_bound(tstzrange, boolean) IS
+'largest (upper) or smallest snowflake53 id whose time is in the range';
 
-CREATE FUNCTION seqid.snowflake53_range_first(range tstzrange)
-RETURNS bigint
-AS 'MODULE_PATHNAME', 'seqid_snowflake53_range_first'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.snowflake53_range_first(tstzrange) IS
-'smallest snowflake53 id whose time is in the range';
-
-CREATE FUNCTION seqid.snowflake53_range_last(range tstzrange)
-RETURNS bigint
-AS 'MODULE_PATHNAME', 'seqid_snowflake53_range_last'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.snowflake53_range_last(tstzrange) IS
-'largest snowflake53 id whose time is in the range';
-
-CREATE FUNCTION seqid.comb_uuid_range_first(range tstzrange)
+CREATE FUNCTION seqid.comb_uuid_bound(range tstzrange, upper boolean)
 RETURNS uuid
-AS 'MODULE_PATHNAME', 'seqid_comb_uuid_range_first'
+AS 'MODULE_PATHNAME', 'seqid_comb_uuid_bound'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.comb_uuid_range_first(tstzrange) IS
-'smallest COMB whose time is in the range';
+COMMENT ON FUNCTION seqid.comb_uuid_bound(tstzrange, boolean) IS
+'largest (upper) or smallest COMB whose time is in the range';
 
-CREATE FUNCTION seqid.comb_uuid_range_last(range tstzrange)
-RETURNS uuid
-AS 'MODULE_PATHNAME', 'seqid_comb_uuid_range_last'
+-- The planner expects as many rows as the argument count says.
+CREATE FUNCTION seqid.count_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'seqid_count_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.comb_uuid_range_last(tstzrange) IS
-'largest COMB whose time is in the range';
+COMMENT ON FUNCTION seqid.count_support(internal) IS
+'planner support of snowflake_nextvals, snowflake53_nextvals and comb_uuids';
 
 SET LOCAL search_path = @extschema@, pg_temp;
 
@@ -127,14 +114,15 @@ COMMENT ON FUNCTION snowflake_nextval(bigint) IS
 CREATE FUNCTION snowflake_nextval()
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_nextval_of_server'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_nextval() IS
 'next snowflake id of this server''s shard, which seqid.shards determines';
 
 CREATE FUNCTION snowflake_nextvals(shard bigint, count bigint)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'snowflake_nextvals'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE
+SUPPORT seqid.count_support;
 COMMENT ON FUNCTION snowflake_nextvals(bigint, bigint) IS
 'next count snowflake ids of a shard (0 to 1023), in ascending order';
 
@@ -156,7 +144,7 @@ COMMENT ON FUNCTION snowflake_nextblock(bigint) IS
 CREATE FUNCTION snowflake_currval()
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_currval'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION snowflake_currval() IS
 'last snowflake id that this session generated, except in parallel workers; an error if there is none';
 
@@ -250,14 +238,15 @@ COMMENT ON FUNCTION snowflake53_nextval(bigint) IS
 CREATE FUNCTION snowflake53_nextval()
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_nextval_of_server'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_nextval() IS
 'next snowflake53 id of this server''s shard, which seqid.shards determines';
 
 CREATE FUNCTION snowflake53_nextvals(shard bigint, count bigint)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'snowflake53_nextvals'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE
+SUPPORT seqid.count_support;
 COMMENT ON FUNCTION snowflake53_nextvals(bigint, bigint) IS
 'next count snowflake53 ids of a shard (0 to 31), in ascending order';
 
@@ -279,7 +268,7 @@ COMMENT ON FUNCTION snowflake53_nextblock(bigint) IS
 CREATE FUNCTION snowflake53_currval()
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_currval'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION snowflake53_currval() IS
 'last snowflake53 id that this session generated, except in parallel workers; an error if there is none';
 
@@ -364,14 +353,15 @@ COMMENT ON FUNCTION snowflake53_in(bigint, tstzrange) IS
 CREATE FUNCTION comb_uuid()
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid() IS
 'next COMB: a UUID of version 7, greater than all that this database generated before';
 
 CREATE FUNCTION comb_uuids(count bigint)
 RETURNS SETOF uuid
 AS 'MODULE_PATHNAME', 'comb_uuids'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE
+SUPPORT seqid.count_support;
 COMMENT ON FUNCTION comb_uuids(bigint) IS
 'next count COMBs, in ascending order';
 
@@ -459,7 +449,7 @@ CREATE FUNCTION uuid_sequence_nextval(sequence regclass,
 	block_size int DEFAULT 65536, block_count int DEFAULT 65536)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'uuid_sequence_nextval'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION uuid_sequence_nextval(regclass, int, int) IS
 'random UUID that begins with a block number from the next value of a sequence; block_size values share a block, and block_count blocks wrap around';
 
@@ -492,7 +482,7 @@ COMMENT ON FUNCTION settled_nextval(regclass) IS
 CREATE FUNCTION scatter_nextval(sequence regclass, prefix_bits int DEFAULT 14)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'scatter_nextval'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION scatter_nextval(regclass, int) IS
 'next value of a sequence, which must be 1 or more, as an id of one of 2^prefix_bits (0 to 32 bits) small sequences';
 
@@ -525,7 +515,7 @@ COMMENT ON FUNCTION scatter_ordinal(bigint, int) IS
 CREATE FUNCTION intern_create(name text, prefix_bits int DEFAULT 0)
 RETURNS regclass
 AS 'MODULE_PATHNAME', 'intern_create'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION intern_create(text, int) IS
 'create a dictionary: a table (id bigint, term text) whose ids count from 0, or are scattered over 2^prefix_bits small sequences';
 
@@ -593,7 +583,7 @@ COMMENT ON FUNCTION tenant_key_entity(bigint) IS
 CREATE FUNCTION tenant_key_nextval(tenant_id bigint, sequence regclass)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'tenant_key_nextval'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION tenant_key_nextval(bigint, regclass) IS
 'key of a tenant (0 to 2^22 - 1) and the next value of a sequence, which must be below 2^40';
 
@@ -736,7 +726,7 @@ CREATE FUNCTION seqid.stat_server(OUT library text, OUT preloaded boolean, OUT t
 	OUT shard int, OUT shard_source text, OUT system_identifier bigint)
 RETURNS record
 AS 'MODULE_PATHNAME', 'seqid_stat_server'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.stat_server() IS
 'values of the view seqid.stat_server';
 
@@ -760,7 +750,7 @@ CREATE FUNCTION seqid.stat_database(OUT clock_mark timestamptz, OUT clock_floor 
 	OUT years_left float8)
 RETURNS record
 AS 'MODULE_PATHNAME', 'seqid_stat_database'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.stat_database() IS
 'values of the view seqid.stat_database';
 
@@ -781,7 +771,7 @@ CREATE FUNCTION seqid.stat_shards(OUT layout text, OUT shard int, OUT last_id bi
 	OUT clock_regressions bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'seqid_stat_shards'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 10;
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 10;
 COMMENT ON FUNCTION seqid.stat_shards() IS
 'rows of the view seqid.stat_shards';
 
@@ -829,7 +819,7 @@ CREATE FUNCTION seqid.horizon_slots(OUT pid int, OUT virtualtransaction text, OU
 	OUT sequence regclass, OUT value bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'seqid_horizon_slots'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION seqid.horizon_slots() IS
 'transactions of the view seqid.horizon_holders';
 
@@ -1426,7 +1416,7 @@ COMMENT ON FUNCTION seqid.rewrite_mark(regclass) IS
 -- was renamed or moved to another schema gets its name and schema back.
 CREATE FUNCTION seqid.repair_mark()
 RETURNS timestamptz
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
