@@ -39,13 +39,14 @@
  *	  lower than any mark before (highest_ms).  So a backend that still relies on the
  *	  mark of a dropped relation generates no key beyond the new mark.
  *
- * 4. If the mark can be too low and the clock is behind the last checkpoint, the end
- *	  of that checkpoint's second is a floor.  A mark that was never written does not
- *	  cover keys from before DROP EXTENSION.  A mark of an earlier lifetime can be
- *	  older than rows on disk after pg_resetwal, which writes the clock's time into
- *	  its checkpoint.  In the second case only a checkpoint within
- *	  seqid.max_lead counts: a clock that was far ahead before a restart
- *	  must not stop databases that generated no keys then.
+ * 4. The mark can be too low in two cases.  A mark that was never written does not
+ *	  cover keys from before DROP EXTENSION.  A mark of an earlier lifetime can be older
+ *	  than rows on disk after pg_resetwal, which writes the clock's time into its
+ *	  checkpoint.  In both cases, if the clock is behind the last checkpoint, the end of
+ *	  that checkpoint's second is a floor.  In the second case there is a limit: a
+ *	  checkpoint that is ahead of the clock by more than seqid.max_lead does not count,
+ *	  because a clock that was far ahead before a restart must not stop databases that
+ *	  generated no keys then.
  *
  * 5. The mark survives only if its relation does.  While the transaction that
  *	  created the relation is open, its commit is forced to disk, and each call reads

@@ -15,11 +15,11 @@
  * 1. While the clock runs forward, no counter is more than queue_ms ahead of it, and
  *	  no tick is returned before its millisecond has come.
  *
- * 2. A counter that is further ahead, because the clock was set back, enters a later
- *	  millisecond only after the clock has ticked.  Say a backend moves the counter into
- *	  a millisecond when the clock shows t.  The next backend that moves it on has read
- *	  the counter in that millisecond, so at t or later, and has then seen the clock
- *	  tick.  So the counter gains no more than the clock, however many sessions call.
+ * 2. A counter that is further ahead, because the clock was set back, does not gain on
+ *	  the clock, however many sessions call: the clock ticks between two milliseconds
+ *	  that the counter enters.  Proof: a backend moves the counter into a millisecond
+ *	  when the clock shows t.  The next backend that moves the counter on has read it in
+ *	  that millisecond, so at t or later, and has then seen the clock tick.
  *
  * A clock that is set back counts as one that ticks, because no call sleeps for the
  * length of the step.  If the clock stands still, two milliseconds of real time count
