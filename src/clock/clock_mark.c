@@ -58,6 +58,8 @@
  * keys of its own database only, whether it was restored, set by a user, or raised
  * while the clock was wrong.
  *
+ * docs/diagrams/mark.svg shows the times of this file and of database_state.h in their order.
+ *
  * The mark is raised a second ahead of the keys, and again when half of that second is
  * used up.  The backend that gets the buffer's lock does that while the others
  * continue.
