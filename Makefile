@@ -30,20 +30,20 @@ OBJS = \
 	src/clock/settled_bound.o \
 	src/clock/settled_horizon.o \
 	src/clock/transaction_slot.o \
-	src/keys/bitpack.o \
+	src/codec/bitpack.o \
+	src/codec/comb_check.o \
+	src/codec/comb_codec.o \
+	src/codec/jump_hash.o \
+	src/codec/snowflake_codec.o \
+	src/codec/textcodec.o \
+	src/codec/time_range.o \
 	src/keys/comb.o \
-	src/keys/comb_check.o \
-	src/keys/comb_codec.o \
-	src/keys/jump_hash.o \
 	src/keys/key_run.o \
 	src/keys/scatter.o \
 	src/keys/sequential_uuid.o \
 	src/keys/snowflake.o \
 	src/keys/snowflake_backfill.o \
-	src/keys/snowflake_codec.o \
 	src/keys/tenant_key.o \
-	src/keys/textcodec.o \
-	src/keys/time_range.o \
 	src/intern/assignment.o \
 	src/intern/dictionary.o \
 	src/intern/dictionary_shape.o \

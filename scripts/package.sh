@@ -95,7 +95,7 @@ for target in "${versions[@]}"; do
 		pgxn install --yes --pg_config /usr/lib/postgresql/$major/bin/pg_config /build/seqid.zip
 		pg_virtualenv -v $major -t sh -c '
 			pgxn load --yes -d postgres /build/seqid.zip
-			psql -XAtqc \"SELECT library FROM seqid.version()\" postgres' | grep -Fx $version"
+			psql -XAtqc \"SELECT library FROM seqid.stat_server\" postgres' | grep -Fx $version"
 
 	as_root cp -r "$build/build" "$test/build"
 	run "$test" 'autopkgtest' "$prepare autopkgtest

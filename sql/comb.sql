@@ -81,3 +81,5 @@ SELECT comb_uuid_timestamp(comb_uuid_at('1970-01-01')) AS first,
 -- NULL
 SELECT comb_uuid_at(NULL) IS NULL AS at;
 SELECT count(*) FROM comb_uuids(NULL);
+-- the planner knows how many
+SELECT expected_rows('SELECT * FROM comb_uuids(12345)') AS rows;

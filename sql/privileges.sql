@@ -64,7 +64,7 @@ SELECT length(uuid_sequence_nextval('privileges_seq')::text) AS granted;
 
 -- the settings are the superuser's
 SELECT error_of('SET seqid.shards = 5');
-SELECT error_of($$SET seqid.max_clock_regression = '1h'$$);
+SELECT error_of($$SET seqid.max_lead = '1h'$$);
 RESET ROLE;
 -- who may set them for a database, or for a role in particular; that holds for
 -- new sessions

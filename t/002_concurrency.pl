@@ -108,7 +108,7 @@ is( outcome($node, 'SELECT bool_and(snowflake53_timestamp(snowflake53_nextval(s)
 	my $session = SeqidSession->new($node);
 	my $signals = 0;
 
-	$session->query('SET seqid.max_clock_regression = 0');
+	$session->query('SET seqid.max_lead = 0');
 	$session->send('SELECT count(snowflake_nextblock(12, 4096)) FROM generate_series(1, 1000)');
 	do
 	{

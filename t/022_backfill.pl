@@ -101,7 +101,7 @@ for my $kind (sort keys %most)
 		is(answer("SELECT ${kind}_timestamp(last) < date_trunc('milliseconds', clock_timestamp()) FROM
 				(SELECT max(id) AS last FROM (SELECT $case->[1]) b OFFSET 0) c"), 't', "$kind: $case->[0] has passed");
 	}
-	is(answer("SET statement_timeout = '50ms'; SET seqid.max_clock_regression = '1 d';
+	is(answer("SET statement_timeout = '50ms'; SET seqid.max_lead = '1 d';
 		SELECT ${kind}_backfill(now(), after => ${kind}_make(now() + '1 h', 31, 0)) OVER ()"),
 		'57014', "$kind: the wait can be cancelled");
 }
@@ -112,7 +112,7 @@ $node->stop;
 # The wait ends when the clock is set forward, or so far back that the id is refused.
 my $clock = SeqidClock->new('2080-01-01 00:00:00');
 $node = new_server('stepped', clock => $clock,
-	conf => "seqid.allowed_shards = '0-30, 32-1023'\nseqid.max_clock_regression = '2h'");
+	conf => "seqid.allowed_shards = '0-30, 32-1023'\nseqid.max_lead = '2h'");
 my $session = SeqidSession->new($node);
 for my $case ([ '@2080-01-01 01:30:00', 't' ], [ '2079-12-31 22:00:00', '55000' ])
 {

@@ -57,7 +57,7 @@ seqid_look_at_keys(void)
 	seqid_atomic_raise(&database->horizon.min_key_ms, (uint64) covered_now_ms());
 	now_ms = (int64) pg_atomic_read_u64(&database->horizon.min_key_ms);
 
-	/* transaction_slot.c: raise before the scan (2), slots before locks (6). */
+	/* transaction_slot.c: raise before the scan (2), slots before locks (7). */
 	pg_memory_barrier();
 	test_stop(TEST_STOP_RAISED);
 	settled_ms = seqid_earliest_registered_ms(now_ms);

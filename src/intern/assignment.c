@@ -104,10 +104,10 @@ seqid_sort_terms(const Dictionary *dictionary, Term *terms, int count)
 }
 
 /*
- * The lock on the table keeps triggers out.  The lock on the sequence keeps id its owner,
- * which is read again under the lock.
- * A sequence that id does not own is locked by nextval(), which first checks the
- * user's privilege.
+ * While we hold the lock on the table, no session can add a trigger.  While we hold the lock
+ * on the sequence, no session can change its owner: the column id, or another one if that
+ * has changed before, so the shape is read again.  A sequence that id does not own is locked
+ * by nextval(), which first checks the user's privilege.
  */
 static void
 check_insert(Dictionary *dictionary)

@@ -51,8 +51,8 @@ no_such_dictionary(Oid relid)
 			 errmsg("dictionary with OID %u does not exist", relid)));
 }
 
-Dictionary
-seqid_dictionary_open_locked(Oid relid)
+static Dictionary
+open_locked(Oid relid)
 {
 	Dictionary	dictionary = {.rel = try_relation_open(relid, NoLock)};
 
@@ -79,7 +79,7 @@ seqid_dictionary_open(Oid relid, bool for_insert)
 
 	may_insert = for_insert && is_allowed(relid, ACL_INSERT);
 	LockRelationOid(relid, may_insert ? RowExclusiveLock : AccessShareLock);
-	dictionary = seqid_dictionary_open_locked(relid);
+	dictionary = open_locked(relid);
 	dictionary.may_insert = may_insert;
 
 	return dictionary;

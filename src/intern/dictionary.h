@@ -60,8 +60,6 @@ typedef struct Dictionary
  */
 extern Dictionary seqid_dictionary_open(Oid relid, bool for_insert);
 
-/* The same for a caller that holds a lock and has checked the user's right to it. */
-extern Dictionary seqid_dictionary_open_locked(Oid relid);
 extern void seqid_dictionary_close(Dictionary *dictionary);
 
 /* Searches for many terms, or for many ids, one after the other. */

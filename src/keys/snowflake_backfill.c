@@ -15,8 +15,8 @@
 #include "postgres.h"
 
 #include "bits/snowflake_layout.h"
+#include "codec/snowflake_sql.h"
 #include "fmgr.h"
-#include "keys/snowflake_sql.h"
 #include "pg/pg_epoch.h"
 #include "pg/session_zone.h"
 #include "pg/wall_clock.h"
@@ -134,13 +134,13 @@ check_first_tick(const SnowflakeLayout *layout, int64 tick, int64 ms)
 {
 	int64		later_ms = tick_ms(layout->sequence_bits, tick) - ms;
 
-	if (later_ms > seqid_max_clock_regression_ms)
+	if (later_ms > seqid_max_lead_ms)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("row is %lld ms older than the id passed as \"after\"",
 						(long long) later_ms),
-				 errdetail("Its id would contain the time of that id, and \"seqid.max_clock_regression\" limits the difference to %.0f ms.",
-						   seqid_max_clock_regression_ms),
+				 errdetail("Its id would contain the time of that id, and \"seqid.max_lead\" limits the difference to %.0f ms.",
+						   seqid_max_lead_ms),
 				 errhint("Generate ids in the order of the rows' times, or pass another shard for these rows.")));
 }
 
@@ -160,13 +160,13 @@ wait_until_past(const SnowflakeLayout *layout, int64 shard, int64 ms)
 
 		if (ahead_ms < 0)
 			return;
-		if (ahead_ms > seqid_max_clock_regression_ms)
+		if (ahead_ms > seqid_max_lead_ms)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("clock is %lld ms behind the next %s id of shard %d",
 							(long long) ahead_ms, layout->name, (int) shard),
-					 errdetail("The id of an existing row must be in the past, and \"seqid.max_clock_regression\" limits the wait to %.0f ms.",
-							   seqid_max_clock_regression_ms),
+					 errdetail("The id of an existing row must be in the past, and \"seqid.max_lead\" limits the wait to %.0f ms.",
+							   seqid_max_lead_ms),
 					 errhint("Check the clock and the id passed as \"after\", then try again.")));
 		seqid_wait_for_tick(unix_ms);
 	}
@@ -194,7 +194,7 @@ begin_backfill(FunctionCallInfo fcinfo, int64 last_tick)
  *	  times, the shard is out of range, or "after" is of another shard or much later than
  *	  the first row.  22003 if "after" is out of range.  42804 if the time was converted
  *	  from a type without time zone.  55000 if this server can issue the shard or has issued it since it
- *	  started, or if the wait for the clock would exceed seqid.max_clock_regression.
+ *	  started, or if the wait for the clock would exceed seqid.max_lead.
  *	  2200H if the 41 bits of time are used up.
  */
 static Datum

@@ -80,7 +80,7 @@ tenant_key_entity(PG_FUNCTION_ARGS)
 }
 
 /*
- * tenant_key_nextval(tenant_id bigint, entities regclass) returns bigint
+ * tenant_key_nextval(tenant_id bigint, sequence regclass) returns bigint
  *	  Returns the key of a tenant and the next value of a sequence.
  *	  Errors: 22003 if tenant_id is not between 0 and 2^22 - 1, or the value not between
  *	  0 and 2^40 - 1; all errors of nextval().

@@ -103,13 +103,9 @@
 #endif
 
 #if PG_VERSION_NUM >= 160000
-#define compat_owns_relation(relid, user) \
-	object_ownercheck(RelationRelationId, relid, user)
 #define compat_can_execute(function, user) \
 	(object_aclcheck(ProcedureRelationId, function, user, ACL_EXECUTE) == ACLCHECK_OK)
 #else
-#define compat_owns_relation(relid, user) \
-	pg_class_ownercheck(relid, user)
 #define compat_can_execute(function, user) \
 	(pg_proc_aclcheck(function, user, ACL_EXECUTE) == ACLCHECK_OK)
 #endif

@@ -68,47 +68,34 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.time_range_support(internal) IS
 'planner support of snowflake_in, snowflake53_in and comb_uuid_in';
 
-CREATE FUNCTION seqid.snowflake_range_first(range tstzrange)
+CREATE FUNCTION seqid.snowflake_bound(range tstzrange, upper boolean)
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'seqid_snowflake_range_first'
+AS 'MODULE_PATHNAME', 'seqid_snowflake_bound'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.snowflake_range_first(tstzrange) IS
-'smallest snowflake id whose time is in the range';
+COMMENT ON FUNCTION seqid.snowflake_bound(tstzrange, boolean) IS
+'largest (upper) or smallest snowflake id whose time is in the range';
 
-CREATE FUNCTION seqid.snowflake_range_last(range tstzrange)
+CREATE FUNCTION seqid.snowflake53_bound(range tstzrange, upper boolean)
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'seqid_snowflake_range_last'
+AS 'MODULE_PATHNAME', 'seqid_snowflake53_bound'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.snowflake_range_last(tstzrange) IS
-'largest snowflake id whose time is in the range';
+COMMENT ON FUNCTION seqid.snowflake53_bound(tstzrange, boolean) IS
+'largest (upper) or smallest snowflake53 id whose time is in the range';
 
-CREATE FUNCTION seqid.snowflake53_range_first(range tstzrange)
-RETURNS bigint
-AS 'MODULE_PATHNAME', 'seqid_snowflake53_range_first'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.snowflake53_range_first(tstzrange) IS
-'smallest snowflake53 id whose time is in the range';
-
-CREATE FUNCTION seqid.snowflake53_range_last(range tstzrange)
-RETURNS bigint
-AS 'MODULE_PATHNAME', 'seqid_snowflake53_range_last'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.snowflake53_range_last(tstzrange) IS
-'largest snowflake53 id whose time is in the range';
-
-CREATE FUNCTION seqid.comb_uuid_range_first(range tstzrange)
+CREATE FUNCTION seqid.comb_uuid_bound(range tstzrange, upper boolean)
 RETURNS uuid
-AS 'MODULE_PATHNAME', 'seqid_comb_uuid_range_first'
+AS 'MODULE_PATHNAME', 'seqid_comb_uuid_bound'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.comb_uuid_range_first(tstzrange) IS
-'smallest COMB whose time is in the range';
+COMMENT ON FUNCTION seqid.comb_uuid_bound(tstzrange, boolean) IS
+'largest (upper) or smallest COMB whose time is in the range';
 
-CREATE FUNCTION seqid.comb_uuid_range_last(range tstzrange)
-RETURNS uuid
-AS 'MODULE_PATHNAME', 'seqid_comb_uuid_range_last'
+-- The planner expects as many rows as the argument count says.
+CREATE FUNCTION seqid.count_support(internal)
+RETURNS internal
+AS 'MODULE_PATHNAME', 'seqid_count_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.comb_uuid_range_last(tstzrange) IS
-'largest COMB whose time is in the range';
+COMMENT ON FUNCTION seqid.count_support(internal) IS
+'planner support of snowflake_nextvals, snowflake53_nextvals and comb_uuids';
 
 SET LOCAL search_path = @extschema@, pg_temp;
 
@@ -127,29 +114,37 @@ COMMENT ON FUNCTION snowflake_nextval(bigint) IS
 CREATE FUNCTION snowflake_nextval()
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_nextval_of_server'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_nextval() IS
 'next snowflake id of this server''s shard, which seqid.shards determines';
 
 CREATE FUNCTION snowflake_nextvals(shard bigint, count bigint)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'snowflake_nextvals'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE
+SUPPORT seqid.count_support;
 COMMENT ON FUNCTION snowflake_nextvals(bigint, bigint) IS
 'next count snowflake ids of a shard (0 to 1023), in ascending order';
 
-CREATE FUNCTION snowflake_nextblock(shard bigint, count int)
+CREATE FUNCTION snowflake_nextblock(shard bigint, count bigint)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_nextblock'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_nextblock(bigint, int) IS
+COMMENT ON FUNCTION snowflake_nextblock(bigint, bigint) IS
 'first of count (1 to 4096) consecutive snowflake ids of a shard (0 to 1023), all of which are reserved for the caller';
+
+CREATE FUNCTION snowflake_nextblock(count bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake_nextblock_of_server'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake_nextblock(bigint) IS
+'first of count (1 to 4096) consecutive snowflake ids of this server''s shard, all of which are reserved for the caller';
 
 -- Restricted, because only the leader has the state of the session.
 CREATE FUNCTION snowflake_currval()
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_currval'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION snowflake_currval() IS
 'last snowflake id that this session generated, except in parallel workers; an error if there is none';
 
@@ -158,7 +153,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_witness(bigint) IS
-'make all later snowflake ids of this server''s shard greater than an id, and return it; an error if it is ahead of the clock by more than seqid.max_clock_regression';
+'make all later snowflake ids of this server''s shard greater than an id, and return it; an error if it is ahead of the clock by more than seqid.max_lead';
 
 -- 31 is the highest shard that both layouts have.
 CREATE FUNCTION snowflake_backfill(created_at timestamptz, shard bigint DEFAULT 31,
@@ -198,21 +193,21 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_parts(bigint) IS
 'time, shard and sequence of a snowflake id';
 
-CREATE FUNCTION snowflake_make(created_at timestamptz, shard bigint, sequence int)
+CREATE FUNCTION snowflake_make(at timestamptz, shard bigint, sequence int)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_make'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_make(timestamptz, bigint, int) IS
 'snowflake id with a time (2023-01-01 to 2092-09-06), shard (0 to 1023) and sequence (0 to 4095)';
 
-CREATE FUNCTION snowflake_first(created_at timestamptz)
+CREATE FUNCTION snowflake_first(at timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_first'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_first(timestamptz) IS
 'smallest snowflake id of a millisecond, over all shards; a time out of range gives the smallest or the largest of all ids';
 
-CREATE FUNCTION snowflake_last(created_at timestamptz)
+CREATE FUNCTION snowflake_last(at timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_last'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -243,29 +238,37 @@ COMMENT ON FUNCTION snowflake53_nextval(bigint) IS
 CREATE FUNCTION snowflake53_nextval()
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_nextval_of_server'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_nextval() IS
 'next snowflake53 id of this server''s shard, which seqid.shards determines';
 
 CREATE FUNCTION snowflake53_nextvals(shard bigint, count bigint)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'snowflake53_nextvals'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE
+SUPPORT seqid.count_support;
 COMMENT ON FUNCTION snowflake53_nextvals(bigint, bigint) IS
 'next count snowflake53 ids of a shard (0 to 31), in ascending order';
 
-CREATE FUNCTION snowflake53_nextblock(shard bigint, count int)
+CREATE FUNCTION snowflake53_nextblock(shard bigint, count bigint)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_nextblock'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake53_nextblock(bigint, int) IS
+COMMENT ON FUNCTION snowflake53_nextblock(bigint, bigint) IS
 'first of count (1 to 128) consecutive snowflake53 ids of a shard (0 to 31), all of which are reserved for the caller';
+
+CREATE FUNCTION snowflake53_nextblock(count bigint)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'snowflake53_nextblock_of_server'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION snowflake53_nextblock(bigint) IS
+'first of count (1 to 128) consecutive snowflake53 ids of this server''s shard, all of which are reserved for the caller';
 
 -- Restricted, because only the leader has the state of the session.
 CREATE FUNCTION snowflake53_currval()
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_currval'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION snowflake53_currval() IS
 'last snowflake53 id that this session generated, except in parallel workers; an error if there is none';
 
@@ -274,7 +277,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_witness(bigint) IS
-'make all later snowflake53 ids of this server''s shard greater than an id, and return it; an error if it is ahead of the clock by more than seqid.max_clock_regression';
+'make all later snowflake53 ids of this server''s shard greater than an id, and return it; an error if it is ahead of the clock by more than seqid.max_lead';
 
 CREATE FUNCTION snowflake53_backfill(created_at timestamptz, shard bigint DEFAULT 31,
 	after bigint DEFAULT NULL)
@@ -313,21 +316,21 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_parts(bigint) IS
 'time, shard and sequence of a snowflake53 id';
 
-CREATE FUNCTION snowflake53_make(created_at timestamptz, shard bigint, sequence int)
+CREATE FUNCTION snowflake53_make(at timestamptz, shard bigint, sequence int)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_make'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_make(timestamptz, bigint, int) IS
 'snowflake53 id with a time (2023-01-01 to 2092-09-06), shard (0 to 31) and sequence (0 to 127)';
 
-CREATE FUNCTION snowflake53_first(created_at timestamptz)
+CREATE FUNCTION snowflake53_first(at timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_first'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_first(timestamptz) IS
 'smallest snowflake53 id of a millisecond, over all shards; a time out of range gives the smallest or the largest of all ids';
 
-CREATE FUNCTION snowflake53_last(created_at timestamptz)
+CREATE FUNCTION snowflake53_last(at timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_last'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -350,18 +353,19 @@ COMMENT ON FUNCTION snowflake53_in(bigint, tstzrange) IS
 CREATE FUNCTION comb_uuid()
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid() IS
 'next COMB: a UUID of version 7, greater than all that this database generated before';
 
 CREATE FUNCTION comb_uuids(count bigint)
 RETURNS SETOF uuid
 AS 'MODULE_PATHNAME', 'comb_uuids'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE
+SUPPORT seqid.count_support;
 COMMENT ON FUNCTION comb_uuids(bigint) IS
 'next count COMBs, in ascending order';
 
-CREATE FUNCTION comb_uuid_at(created_at timestamptz)
+CREATE FUNCTION comb_uuid_at(at timestamptz)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_at'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
@@ -384,14 +388,14 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_timestamp_text(text) IS
 'time of a COMB in text form, in microseconds; an error for any other text';
 
-CREATE FUNCTION comb_uuid_first(created_at timestamptz)
+CREATE FUNCTION comb_uuid_first(at timestamptz)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_first'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_first(timestamptz) IS
 'smallest COMB of a microsecond; a time out of range gives the smallest or the largest of all COMBs';
 
-CREATE FUNCTION comb_uuid_last(created_at timestamptz)
+CREATE FUNCTION comb_uuid_last(at timestamptz)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_last'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -411,22 +415,14 @@ RETURNS boolean
 AS 'MODULE_PATHNAME', 'comb_uuid_is_valid'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_is_valid(uuid) IS
-'is the UUID of version 7 and variant 10?';
-
--- Volatile, because it reads the clock.
-CREATE FUNCTION comb_uuid_validate(id uuid)
-RETURNS uuid
-AS 'MODULE_PATHNAME', 'comb_uuid_validate'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION comb_uuid_validate(uuid) IS
-'the argument; an error if it is not a COMB, or is ahead of the clock by more than seqid.max_clock_regression';
+'whether a UUID is a COMB: of version 7 and variant 10';
 
 CREATE FUNCTION comb_uuid_witness(id uuid)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_witness(uuid) IS
-'make all later COMBs of this database greater than a COMB, and return it; an error if it is ahead of the clock by more than seqid.max_clock_regression';
+'make all later COMBs of this database greater than a COMB, and return it; an error if it is ahead of the clock by more than seqid.max_lead';
 
 CREATE FUNCTION comb_uuid_to_mssql(id uuid)
 RETURNS uuid
@@ -453,7 +449,7 @@ CREATE FUNCTION uuid_sequence_nextval(sequence regclass,
 	block_size int DEFAULT 65536, block_count int DEFAULT 65536)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'uuid_sequence_nextval'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION uuid_sequence_nextval(regclass, int, int) IS
 'random UUID that begins with a block number from the next value of a sequence; block_size values share a block, and block_count blocks wrap around';
 
@@ -486,7 +482,7 @@ COMMENT ON FUNCTION settled_nextval(regclass) IS
 CREATE FUNCTION scatter_nextval(sequence regclass, prefix_bits int DEFAULT 14)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'scatter_nextval'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION scatter_nextval(regclass, int) IS
 'next value of a sequence, which must be 1 or more, as an id of one of 2^prefix_bits (0 to 32 bits) small sequences';
 
@@ -519,7 +515,7 @@ COMMENT ON FUNCTION scatter_ordinal(bigint, int) IS
 CREATE FUNCTION intern_create(name text, prefix_bits int DEFAULT 0)
 RETURNS regclass
 AS 'MODULE_PATHNAME', 'intern_create'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION intern_create(text, int) IS
 'create a dictionary: a table (id bigint, term text) whose ids count from 0, or are scattered over 2^prefix_bits small sequences';
 
@@ -558,13 +554,6 @@ LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION intern_terms(regclass, bigint[]) IS
 'terms of ids, in the same places; NULL for an id that is not in the dictionary';
 
-CREATE FUNCTION intern_drop(dictionary regclass)
-RETURNS void
-AS 'MODULE_PATHNAME', 'intern_drop'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
-COMMENT ON FUNCTION intern_drop(regclass) IS
-'drop a dictionary and its sequence; an error if other objects depend on them';
-
 --
 -- Packed ids: tenant (22 bits) | entity (40 bits), or fields of any widths
 --
@@ -591,10 +580,10 @@ COMMENT ON FUNCTION tenant_key_entity(bigint) IS
 'entity of a tenant key (0 to 2^40 - 1)';
 
 -- Unsafe, because it calls nextval().
-CREATE FUNCTION tenant_key_nextval(tenant_id bigint, entities regclass)
+CREATE FUNCTION tenant_key_nextval(tenant_id bigint, sequence regclass)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'tenant_key_nextval'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION tenant_key_nextval(bigint, regclass) IS
 'key of a tenant (0 to 2^22 - 1) and the next value of a sequence, which must be below 2^40';
 
@@ -737,7 +726,7 @@ CREATE FUNCTION seqid.stat_server(OUT library text, OUT preloaded boolean, OUT t
 	OUT shard int, OUT shard_source text, OUT system_identifier bigint)
 RETURNS record
 AS 'MODULE_PATHNAME', 'seqid_stat_server'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.stat_server() IS
 'values of the view seqid.stat_server';
 
@@ -756,45 +745,38 @@ COMMENT ON COLUMN seqid.stat_server.shard IS 'shard of this server: the entry of
 COMMENT ON COLUMN seqid.stat_server.shard_source IS 'source of seqid.shards, as in pg_settings.source, NULL if the setting is empty';
 COMMENT ON COLUMN seqid.stat_server.system_identifier IS 'system identifier of the data directory';
 
-CREATE FUNCTION seqid.version(OUT library text, OUT script text)
-RETURNS record
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-AS 'SELECT library, script FROM seqid.stat_server';
-COMMENT ON FUNCTION seqid.version() IS
-'version of the library that this session has loaded, and version of the script that created the functions of this database; different until an upgrade is complete';
-
 CREATE FUNCTION seqid.stat_database(OUT clock_mark timestamptz, OUT clock_floor timestamptz,
-	OUT comb_time timestamptz, OUT marks_written bigint, OUT horizon timestamptz,
+	OUT comb_uuid_time timestamptz, OUT marks_written bigint, OUT horizon timestamptz,
 	OUT years_left float8)
 RETURNS record
 AS 'MODULE_PATHNAME', 'seqid_stat_database'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.stat_database() IS
 'values of the view seqid.stat_database';
 
 CREATE VIEW seqid.stat_database AS
-	SELECT clock_mark, clock_floor, comb_time, marks_written, horizon, years_left
+	SELECT clock_mark, clock_floor, comb_uuid_time, marks_written, horizon, years_left
 	  FROM seqid.stat_database();
 COMMENT ON VIEW seqid.stat_database IS
 'keys of this database since the server started; one row';
 COMMENT ON COLUMN seqid.stat_database.clock_mark IS 'durable upper bound on the times of keys, NULL if the mark is missing or damaged';
 COMMENT ON COLUMN seqid.stat_database.clock_floor IS 'keys start above this time because an earlier server lifetime issued keys up to it, NULL if there was none';
-COMMENT ON COLUMN seqid.stat_database.comb_time IS 'time of the last COMB, NULL if there was none';
+COMMENT ON COLUMN seqid.stat_database.comb_uuid_time IS 'time of the last COMB, NULL if there was none';
 COMMENT ON COLUMN seqid.stat_database.marks_written IS 'number of times that the mark was raised';
 COMMENT ON COLUMN seqid.stat_database.horizon IS 'last result of seqid.horizon(), NULL if there was none';
 COMMENT ON COLUMN seqid.stat_database.years_left IS 'years until the time of snowflake ids is used up';
 
 CREATE FUNCTION seqid.stat_shards(OUT layout text, OUT shard int, OUT last_id bigint,
-	OUT last_time timestamptz, OUT ahead_ms bigint, OUT waits bigint,
+	OUT last_time timestamptz, OUT lead_ms bigint, OUT waits bigint,
 	OUT clock_regressions bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'seqid_stat_shards'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 10;
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 10;
 COMMENT ON FUNCTION seqid.stat_shards() IS
 'rows of the view seqid.stat_shards';
 
 CREATE VIEW seqid.stat_shards AS
-	SELECT layout, shard, last_id, last_time, ahead_ms, waits, clock_regressions
+	SELECT layout, shard, last_id, last_time, lead_ms, waits, clock_regressions
 	  FROM seqid.stat_shards();
 COMMENT ON VIEW seqid.stat_shards IS
 'shards of which this server, in any database, has issued ids since it started';
@@ -802,7 +784,7 @@ COMMENT ON COLUMN seqid.stat_shards.layout IS 'snowflake or snowflake53: the pre
 COMMENT ON COLUMN seqid.stat_shards.shard IS 'shard number';
 COMMENT ON COLUMN seqid.stat_shards.last_id IS 'last id that was reserved';
 COMMENT ON COLUMN seqid.stat_shards.last_time IS 'time of the last id';
-COMMENT ON COLUMN seqid.stat_shards.ahead_ms IS 'lead of the last id over the clock, in milliseconds, 0 if there is none';
+COMMENT ON COLUMN seqid.stat_shards.lead_ms IS 'lead of the last id over the clock, in milliseconds, 0 if there is none';
 COMMENT ON COLUMN seqid.stat_shards.waits IS 'number of times that a call waited for the next millisecond';
 COMMENT ON COLUMN seqid.stat_shards.clock_regressions IS 'number of times that a call found the clock more than 8 ms behind, the longest time that a call waits for';
 
@@ -837,7 +819,7 @@ CREATE FUNCTION seqid.horizon_slots(OUT pid int, OUT virtualtransaction text, OU
 	OUT sequence regclass, OUT value bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'seqid_horizon_slots'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION seqid.horizon_slots() IS
 'transactions of the view seqid.horizon_holders';
 
@@ -1434,7 +1416,7 @@ COMMENT ON FUNCTION seqid.rewrite_mark(regclass) IS
 -- was renamed or moved to another schema gets its name and schema back.
 CREATE FUNCTION seqid.repair_mark()
 RETURNS timestamptz
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -1544,7 +1526,7 @@ GRANT SELECT ON SEQUENCE seqid.clock_mark TO PUBLIC;
 
 -- The owner of the database must be able to restore a dump, even if another role created
 -- the extension.  The privilege does little harm to other databases: a mark in the future
--- moves the shards that they use by at most seqid.max_clock_regression.
+-- moves the shards that they use by at most seqid.max_lead.
 GRANT UPDATE ON SEQUENCE seqid.clock_mark TO pg_database_owner;
 
 -- TRIGGER is not granted, because a trigger would run as the role that claims a shard.

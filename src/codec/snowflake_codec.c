@@ -13,9 +13,9 @@
 
 #include "access/htup_details.h"
 #include "bits/snowflake_layout.h"
+#include "codec/snowflake_sql.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "keys/snowflake_sql.h"
 #include "pg/pg_epoch.h"
 #include "utils/timestamp.h"
 
@@ -131,7 +131,7 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake_parts, get_parts, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_parts, get_parts, snowflake_53);
 
 /*
- * snowflake_make(created_at timestamptz, shard bigint, sequence int) returns bigint
+ * snowflake_make(at timestamptz, shard bigint, sequence int) returns bigint
  *	  Returns the id with this time, truncated to the millisecond, shard and sequence.
  *	  Errors: 22003 if the time is not between 2023-01-01 and 2092-09-06; 22023 if the
  *	  shard is not between 0 and 1023, or the sequence not between 0 and 4095.
@@ -168,7 +168,7 @@ bound_id(const SnowflakeLayout *layout, TimestampTz time, int64 shard, int64 seq
 }
 
 /*
- * snowflake_first(created_at timestamptz) returns bigint
+ * snowflake_first(at timestamptz) returns bigint
  *	  The smallest id of that millisecond.  A time out of range gives the smallest or the
  *	  largest of all ids.
  */
@@ -182,7 +182,7 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake_first, first_id, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_first, first_id, snowflake_53);
 
 /*
- * snowflake_last(created_at timestamptz) returns bigint
+ * snowflake_last(at timestamptz) returns bigint
  *	  The largest id of that millisecond.  A time out of range gives the smallest or the
  *	  largest of all ids.
  */
