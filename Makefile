@@ -63,7 +63,7 @@ PGFILEDESC = "seqid - primary keys"
 
 REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_codec \
 	comb comb_codec sequential_uuid \
-	scatter intern tenant_key bitpack jump_hash textcodec time_range shard_registry extremes privileges parallel \
+	scatter intern tenant_key bitpack jump_hash textcodec time_range registry extremes privileges parallel \
 	horizon settled schema adopt fragmentation partitioning migration
 REGRESS_OPTS = --temp-instance=./tmp_check
 

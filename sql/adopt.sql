@@ -183,7 +183,6 @@ CREATE FOREIGN TABLE a_foreign_table (id bigint) SERVER adopt_server;
 SELECT refused('a_foreign_table');
 DROP FOREIGN DATA WRAPPER adopt_wrapper CASCADE;
 CREATE TABLE not_yours (id bigserial PRIMARY KEY);
-SELECT refused('seqid.shard_registry');
 SET ROLE regress_seqid_owner;
 SELECT refused('not_yours');
 SELECT refused('clicks_new');
