@@ -14,7 +14,6 @@ OBJS = \
 	src/pg/pg_epoch.o \
 	src/pg/segment.o \
 	src/pg/sequence_page.o \
-	src/pg/session_zone.o \
 	src/pg/text_input.o \
 	src/pg/wall_clock.o \
 	src/state/database_state.o \
@@ -64,7 +63,7 @@ PGFILEDESC = "seqid - primary keys"
 REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_codec \
 	comb comb_codec sequential_uuid \
 	scatter intern tenant_key bitpack jump_hash textcodec time_range registry extremes privileges parallel \
-	horizon settled schema adopt fragmentation partitioning migration
+	horizon settled schema fragmentation partitioning migration
 REGRESS_OPTS = --temp-instance=./tmp_check
 
 ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileges \

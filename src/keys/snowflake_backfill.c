@@ -18,7 +18,6 @@
 #include "codec/snowflake_sql.h"
 #include "fmgr.h"
 #include "pg/pg_epoch.h"
-#include "pg/session_zone.h"
 #include "pg/wall_clock.h"
 #include "state/guc.h"
 #include "state/shared_state.h"
@@ -192,10 +191,9 @@ begin_backfill(FunctionCallInfo fcinfo, int64 last_tick)
  *	  millisecond.  A row whose time or shard is NULL gets NULL.
  *	  Errors: 22023 if the time is in the future, the rows are not in the order of their
  *	  times, the shard is out of range, or "after" is of another shard or much later than
- *	  the first row.  22003 if "after" is out of range.  42804 if the time was converted
- *	  from a type without time zone.  55000 if this server can issue the shard or has issued it since it
- *	  started, or if the wait for the clock would exceed seqid.max_lead.
- *	  2200H if the 41 bits of time are used up.
+ *	  the first row.  22003 if "after" is out of range.  55000 if this server can issue
+ *	  the shard or has issued it since it started, or if the wait for the clock would
+ *	  exceed seqid.max_lead.  2200H if the 41 bits of time are used up.
  */
 static Datum
 backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
@@ -219,11 +217,8 @@ backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 		PG_RETURN_NULL();
 	check_not_issued(layout, shard);
 	if (first)
-	{
-		seqid_require_time_zone(fcinfo->flinfo);
 		state = begin_backfill(fcinfo, no_after ? -1 :
 							   tick_of_last(layout, DatumGetInt64(after), shard));
-	}
 	ms = created_ms(layout, DatumGetTimestampTz(created_at));
 	tick = next_tick(layout, state, ms);
 	if (first)
