@@ -63,11 +63,11 @@ PGFILEDESC = "seqid - primary keys"
 REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_codec \
 	comb comb_codec sequential_uuid \
 	scatter intern tenant_key bitpack jump_hash textcodec time_range registry extremes privileges parallel \
-	horizon settled schema fragmentation partitioning migration
+	horizon sequence_horizon settled schema fragmentation partitioning migration
 REGRESS_OPTS = --temp-instance=./tmp_check
 
 ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileges \
-	horizon_order horizon_held settled
+	horizon_order horizon_held sequence_horizon settled
 ISOLATION_OPTS = --temp-instance=./tmp_check_iso --load-extension=seqid
 
 TAP_TESTS = 1
