@@ -178,13 +178,6 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_shard(bigint) IS
 'shard of a snowflake id (0 to 1023)';
 
-CREATE FUNCTION snowflake_sequence(id bigint)
-RETURNS int
-AS 'MODULE_PATHNAME', 'snowflake_sequence'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_sequence(bigint) IS
-'sequence of a snowflake id: its number within its millisecond and shard (0 to 4095)';
-
 CREATE FUNCTION snowflake_parts(id bigint,
 	OUT created_at timestamptz, OUT shard int, OUT sequence int)
 RETURNS record
@@ -300,13 +293,6 @@ AS 'MODULE_PATHNAME', 'snowflake53_shard'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_shard(bigint) IS
 'shard of a snowflake53 id (0 to 31)';
-
-CREATE FUNCTION snowflake53_sequence(id bigint)
-RETURNS int
-AS 'MODULE_PATHNAME', 'snowflake53_sequence'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake53_sequence(bigint) IS
-'sequence of a snowflake53 id: its number within its millisecond and shard (0 to 127)';
 
 CREATE FUNCTION snowflake53_parts(id bigint,
 	OUT created_at timestamptz, OUT shard int, OUT sequence int)
