@@ -128,7 +128,7 @@ bool
 seqid_check_followed_sequence(Oid sequence, bool missing_ok)
 {
 	char		relkind = get_rel_relkind(sequence);
-	bool		is_permanent = get_rel_persistence(sequence) == RELPERSISTENCE_PERMANENT;
+	bool		is_permanent;
 	Fault		fault;
 
 	if (missing_ok && (relkind != RELKIND_SEQUENCE || !is_permitted(sequence)))
@@ -144,6 +144,7 @@ seqid_check_followed_sequence(Oid sequence, bool missing_ok)
 	if (!is_permitted(sequence))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SEQUENCE, get_rel_name(sequence));
 
+	is_permanent = get_rel_persistence(sequence) == RELPERSISTENCE_PERMANENT;
 	fault = find_fault(sequence);
 	if (missing_ok)
 		return is_permanent && fault.detail == NULL && sequence != seqid_find_mark();
