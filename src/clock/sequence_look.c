@@ -115,6 +115,14 @@ find_fault(Oid sequence)
 }
 
 static void
+report_missing(Oid sequence)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE),
+			 errmsg("sequence with OID %u does not exist", sequence)));
+}
+
+static void
 report_fault(Oid sequence, const char *detail, const char *hint)
 {
 	ereport(ERROR,
@@ -124,19 +132,35 @@ report_fault(Oid sequence, const char *detail, const char *hint)
 			 errhint("%s", hint)));
 }
 
+/* The relation can have been dropped since it was checked. */
+static char *
+quoted_name(Oid sequence)
+{
+	char	   *name = get_rel_name(sequence);
+
+	if (name == NULL)
+		report_missing(sequence);
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(sequence)), name);
+}
+
 bool
 seqid_check_followed_sequence(Oid sequence, bool missing_ok)
 {
-	char		relkind = get_rel_relkind(sequence);
-	bool		is_permanent;
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(sequence));
+	char		relkind = '\0';
+	bool		is_permanent = false;
 	Fault		fault;
 
+	if (HeapTupleIsValid(tuple))
+	{
+		relkind = ((Form_pg_class) GETSTRUCT(tuple))->relkind;
+		is_permanent = ((Form_pg_class) GETSTRUCT(tuple))->relpersistence == RELPERSISTENCE_PERMANENT;
+		ReleaseSysCache(tuple);
+	}
 	if (missing_ok && (relkind != RELKIND_SEQUENCE || !is_permitted(sequence)))
 		return false;
 	if (relkind == '\0')
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("sequence with OID %u does not exist", sequence)));
+		report_missing(sequence);
 	if (relkind != RELKIND_SEQUENCE)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -144,7 +168,6 @@ seqid_check_followed_sequence(Oid sequence, bool missing_ok)
 	if (!is_permitted(sequence))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SEQUENCE, get_rel_name(sequence));
 
-	is_permanent = get_rel_persistence(sequence) == RELPERSISTENCE_PERMANENT;
 	fault = find_fault(sequence);
 	if (missing_ok)
 		return is_permanent && fault.detail == NULL && sequence != seqid_find_mark();
@@ -154,10 +177,7 @@ seqid_check_followed_sequence(Oid sequence, bool missing_ok)
 					 "Use a permanent sequence.");
 	if (fault.detail != NULL)
 		report_fault(sequence, fault.detail,
-					 psprintf("Run ALTER SEQUENCE %s %s.",
-							  quote_qualified_identifier(get_namespace_name(get_rel_namespace(sequence)),
-														 get_rel_name(sequence)),
-							  fault.clause));
+					 psprintf("Run ALTER SEQUENCE %s %s.", quoted_name(sequence), fault.clause));
 	/* A look would remove the nonce from its page. */
 	if (sequence == seqid_find_mark())
 		report_fault(sequence, "The clock mark is not the sequence of a table.",
@@ -186,10 +206,20 @@ open_locked_sequence(Oid sequence)
 	Relation	rel = try_relation_open(sequence, NoLock);
 
 	if (rel == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("sequence with OID %u does not exist", sequence)));
+		report_missing(sequence);
 	return rel;
+}
+
+/*
+ * Whether a look has a bound.  The definition is read again, because it can have changed
+ * since it was checked: a session that has cached values holds nothing.
+ */
+static bool
+can_be_followed(Relation rel)
+{
+	return !relation_is_new(rel) &&
+		rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT &&
+		find_fault(RelationGetRelid(rel)).detail == NULL;
 }
 
 /*
@@ -200,24 +230,25 @@ static bool
 open_sequence(OpenSequence *open)
 {
 	Relation	rel;
-	bool		is_new;
+	bool		is_open;
 
 	if (!ConditionalLockRelationOid(open->sequence, RowExclusiveLock))
 		return false;
 	rel = open_locked_sequence(open->sequence);
-	is_new = relation_is_new(rel);
-	if (!is_new)
+	is_open = can_be_followed(rel);
+	if (is_open)
 	{
 		open->file = relation_file(rel);
 		open->buffer = ReadBuffer(rel, 0);
-		seqid_log_sequence_once(rel, open->buffer);
+		if (!seqid_is_sequence_logged(rel))
+			seqid_log_sequence(rel, open->buffer);
 	}
 	UnlockRelationOid(open->sequence, RowExclusiveLock);
 
 	/* Invariant 5; our own lock of above is released. */
 	open->is_own = CheckRelationLockedByMe(rel, RowExclusiveLock, true);
 	relation_close(rel, NoLock);
-	return !is_new;
+	return is_open;
 }
 
 static VirtualTransactionId
@@ -314,6 +345,7 @@ seqid_look_at_sequence(Oid sequence, KnownBound known, SequenceLook *look)
 	OpenSequence open = {.sequence = sequence};
 	FollowedSequence *followed;
 
+	test_stop(TEST_STOP_SEQUENCE_CHECKED);
 	if (!open_sequence(&open))
 		return false;
 

@@ -44,9 +44,9 @@ extern bool seqid_check_followed_sequence(Oid sequence, bool missing_ok);
 
 /*
  * Looks once.  The sequence must have been checked.  Returns false, without a look, if a
- * session is about to change the definition of the sequence, or the open transaction has
- * created its file.  Takes a heavyweight lock only if that is free, and releases it.  Can
- * write WAL, does not flush it.  Must not be called during recovery.
+ * session changes the definition of the sequence or has changed it since the check, or the
+ * open transaction has created its file.  Takes a heavyweight lock only if that is free, and
+ * releases it.  Can write WAL, does not flush it.  Must not be called during recovery.
  */
 extern bool seqid_look_at_sequence(Oid sequence, KnownBound known, SequenceLook *look);
 

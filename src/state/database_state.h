@@ -99,7 +99,7 @@ typedef struct DatabaseOwner
 } DatabaseOwner;
 
 /* How many sequences can be known to be logged; see logged_sequence.c. */
-#define LOGGED_FILES	1024
+#define LOGGED_FILES	32768
 
 typedef struct DynamicState
 {

@@ -37,20 +37,28 @@ static struct
 	LocalTransactionId lxid;
 }			checked[CHECKED_SEQUENCES];
 
-void
-seqid_log_sequence_once(Relation rel, Buffer buffer)
+/* The place of the file in the set, and the hash that it contains if the file is logged. */
+static pg_atomic_uint64 *
+find_place(Relation rel, uint64 *hash)
+{
+	*hash = hash_combine64(seqid_database_state()->mark.nonce, relation_file(rel)) | 1;
+	return &seqid_dynamic_state()->logged_files[(*hash >> 1) % LOGGED_FILES];
+}
+
+bool
+seqid_is_sequence_logged(Relation rel)
 {
 	uint64		hash;
-	pg_atomic_uint64 *place;
 
 	/* An unlogged or temporary sequence promises nothing after a crash. */
-	if (!RelationNeedsWAL(rel))
-		return;
+	return !RelationNeedsWAL(rel) || pg_atomic_read_u64(find_place(rel, &hash)) == hash;
+}
 
-	hash = hash_combine64(seqid_database_state()->mark.nonce, relation_file(rel)) | 1;
-	place = &seqid_dynamic_state()->logged_files[(hash >> 1) % LOGGED_FILES];
-	if (pg_atomic_read_u64(place) == hash)
-		return;
+void
+seqid_log_sequence(Relation rel, Buffer buffer)
+{
+	uint64		hash;
+	pg_atomic_uint64 *place = find_place(rel, &hash);
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	(void) seqid_log_sequence_page(buffer);
@@ -66,13 +74,16 @@ static pg_noinline void
 log_locked_sequence(Oid sequence)
 {
 	Relation	rel = relation_open(sequence, NoLock);
-	Buffer		buffer = ReadBuffer(rel, 0);
 
-	/* The commit then flushes the record, as it does for nextval() itself. */
-	if (RelationNeedsWAL(rel))
+	if (!seqid_is_sequence_logged(rel))
+	{
+		Buffer		buffer = ReadBuffer(rel, 0);
+
+		/* The commit then flushes the record, as it does for nextval() itself. */
 		(void) GetTopTransactionId();
-	seqid_log_sequence_once(rel, buffer);
-	ReleaseBuffer(buffer);
+		seqid_log_sequence(rel, buffer);
+		ReleaseBuffer(buffer);
+	}
 	relation_close(rel, NoLock);
 
 	checked[sequence % CHECKED_SEQUENCES].sequence = sequence;

@@ -14,16 +14,21 @@
 extern void seqid_watch_sequences(void);
 
 /*
- * Writes WAL for the page, unless a session has done so for this file in this server
- * lifetime.  Does not flush.  The caller must have a lock on the relation that excludes
- * ALTER SEQUENCE.  buffer is that of its page, and must not be locked.  Raises
- * data_corrupted, and the errors of seqid_database_state().
+ * Whether a session has logged the file in this server lifetime, or it needs no WAL.  The
+ * caller must have a lock on the relation that excludes ALTER SEQUENCE.  Raises the errors
+ * of seqid_database_state().
  */
-extern void seqid_log_sequence_once(Relation rel, Buffer buffer);
+extern bool seqid_is_sequence_logged(Relation rel);
+
+/*
+ * Writes WAL for the page, and does not flush it.  The caller must have such a lock, too.
+ * buffer is that of the page, and must not be locked.  Raises data_corrupted.
+ */
+extern void seqid_log_sequence(Relation rel, Buffer buffer);
 
 /*
  * nextval() whose values do not come again after a crash, also in a file that was copied.
- * Raises the errors of nextval() and of seqid_log_sequence_once().
+ * Raises the errors of nextval() and of seqid_is_sequence_logged().
  */
 extern int64 seqid_durable_nextval(Oid sequence, bool check_permissions);
 
