@@ -1,4 +1,4 @@
--- seqid.settled() and its siblings in one session.  specs/settled.spec has several.
+-- seqid.settled() and its siblings in one session.  specs/settled_snapshot.spec has several.
 \pset format unaligned
 \pset tuples_only on
 
