@@ -69,6 +69,10 @@ ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileg
 	horizon_order horizon_held settled_order settled_held
 ISOLATION_OPTS = --load-extension=seqid
 
+# Of the databases that the tests make, whatever the server's own are.
+ENCODING = UTF8
+NO_LOCALE = 1
+
 EXTRA_CLEAN = tmp_check
 
 # The version stands in META.json; t/sources/release.pl checks what agrees with it.
