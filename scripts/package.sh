@@ -115,6 +115,8 @@ for target in "${versions[@]}"; do
 		$(install_lines "$major")
 		pg_ctlcluster $major main start
 		runuser -u postgres -- createuser -s root
+		# Another server of the machine can have the default port.
+		export PGPORT=\$(pg_conftool -s $major main show port)
 		make installcheck"
 
 	as_root cp -r "$build/build" "$test/build"
