@@ -89,12 +89,13 @@ include $(PGXS)
 $(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*/*.h)
 src/seqid.o src/seqid.bc src/stats.o src/stats.bc: META.json
 
-# What is released on PGXN, of what is committed.
+# What is released on PGXN, of what is committed, and its bill of materials.
 ARCHIVE = seqid-$(SEQID_VERSION).zip
 
 dist:
 	SEQID_FINAL=1 prove -Q t/sources/release.pl
 	$(MAKE) archive
+	scripts/sbom.pl "$(ARCHIVE)" >"$(ARCHIVE:.zip=.spdx.json)"
 
 archive:
 	git archive --format zip --prefix=seqid-$(SEQID_VERSION)/ -o "$(ARCHIVE)" HEAD
