@@ -1,5 +1,6 @@
 # Ids for rows that exist already, of both layouts: distinct, in the order of the rows, with
-# their times, of a shard that issues no others, and of milliseconds that have passed.
+# their times, of a shard that issues no others, and of milliseconds that have passed.  No
+# id that the shard issues later is one of them, whatever the clock does.
 #
 # SQL can neither write the configuration file nor set the clock.
 
@@ -123,5 +124,60 @@ for my $case ([ '@2080-01-01 01:30:00', 't' ], [ '2079-12-31 22:00:00', '55000' 
 	is($session->answer || error_in($session->errors) =~ s/:.*//r, $expected, "an hour ahead of the clock, which is set to $time");
 }
 $session->close;
+
+# Statements that began before the shard was removed from the list can issue their first
+# ids after a backfill, by a clock that was set back to the times of its rows.  A restart
+# by such a clock can add the shard to the list again.  Each case is an hour later.
+my $hour = 2;
+$node->safe_psql('postgres', 'CREATE DATABASE other');
+$node->safe_psql('other', 'CREATE EXTENSION seqid');
+
+# Ids of rows of 5 seconds; none of them is among the others.
+sub backfill ($kind, $first, $database = 'postgres')
+{
+	return split /\n/, outcome($node, $database, qq{
+		SELECT ${kind}_backfill(t, 31) OVER (ORDER BY t)
+		  FROM generate_series('$first'::timestamptz, '$first'::timestamptz + '4 s', '1 s') t});
+}
+
+sub is_other ($old, $new, $what)
+{
+	my %seen = map { $_ => 1 } @$old;
+
+	is(join(' ', scalar @$old, scalar @$new, grep { $seen{$_} } @$new), '10 5', "$what: no id comes again");
+}
+
+for my $kind (sort keys %most)
+{
+	for my $database ('postgres', 'other')
+	{
+		my $start = sprintf '2080-01-01 %02d:00:00', $hour++;
+
+		$clock->restart($node, $start =~ s/:00:/:30:/r);
+		reconfigure($node, 'seqid.allowed_shards' => '0-1023');
+		my $holder = SeqidSession->new($node);
+		my $late = SeqidSession->new($node);
+		$holder->query('SELECT pg_advisory_lock(1)');
+		$late->send("SELECT ${kind}_nextvals(31, 5) FROM (SELECT pg_advisory_lock(1) OFFSET 0) l");
+		wait_until_blocked($node, $late);
+		reconfigure($node, 'seqid.allowed_shards' => '0-30, 32-1023');
+
+		my @old = (backfill($kind, $start =~ s/:00:/:20:/r . 'Z', $database), backfill($kind, "${start}Z", $database));
+		is(outcome($node, "SELECT count(*) FROM seqid.stat_shards"), 0, "$kind in $database: ids of rows are not issued ids");
+		$clock->set($start);
+		$holder->close;
+		is_other(\@old, [ split /\n/, $late->answer ], "$kind in $database, a late statement");
+		$late->close;
+		is((backfill($kind, '2080-01-01 01:00Z'))[0], '55000', "$kind in $database: then the shard has issued ids");
+	}
+
+	my $start = sprintf '2080-01-01 %02d:00:00', $hour++;
+	$clock->restart($node, $start =~ s/:00:/:30:/r);
+	my @old = (backfill($kind, $start =~ s/:00:/:20:/r . 'Z'), backfill($kind, "${start}Z"));
+	$node->append_conf('postgresql.conf', "seqid.allowed_shards = '0-1023'");
+	$clock->crash($node, $start);
+	is_other(\@old, [ split /\n/, outcome($node, "SELECT ${kind}_nextvals(31, 5)") ], "$kind, after a crash");
+	reconfigure($node, 'seqid.allowed_shards' => '0-30, 32-1023');
+}
 $node->stop;
 done_testing();
