@@ -156,7 +156,7 @@ COMMENT ON FUNCTION snowflake_witness(bigint) IS
 'make all later snowflake ids of this server''s shard greater than an id, and return it; an error if it is ahead of the clock by more than seqid.max_lead';
 
 -- 31 is the highest shard that both layouts have.
-CREATE FUNCTION snowflake_backfill(created_at timestamptz, shard bigint DEFAULT 31,
+CREATE FUNCTION snowflake_backfill(created_at timestamptz, shard bigint,
 	after bigint DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_backfill'
@@ -272,7 +272,7 @@ LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_witness(bigint) IS
 'make all later snowflake53 ids of this server''s shard greater than an id, and return it; an error if it is ahead of the clock by more than seqid.max_lead';
 
-CREATE FUNCTION snowflake53_backfill(created_at timestamptz, shard bigint DEFAULT 31,
+CREATE FUNCTION snowflake53_backfill(created_at timestamptz, shard bigint,
 	after bigint DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_backfill'
