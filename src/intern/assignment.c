@@ -7,8 +7,8 @@
  * the other.
  *
  * A term is inserted as INSERT ... ON CONFLICT DO NOTHING does it, without the executor:
- * a speculative row, its index entries, and a second look at the constraint.  This is
- * enough where INSERT would do no more than that.  Otherwise a statement inserts the
+ * checks, a speculative row, its index entries, and a second look at the constraint.  This
+ * is enough where INSERT would do no more than that.  Otherwise a statement inserts the
  * term.
  *
  * The search uses a dirty snapshot, which also finds rows that are not committed.  We
@@ -51,8 +51,15 @@ typedef struct Assignment
 	ResultRelInfo *result_rel;
 	TupleTableSlot *slot;
 	List	   *arbiters;
-	SPIPlanPtr	plan;			/* or by a statement */
+	Statement  *insert;			/* or by a statement */
+	Statement  *find;			/* if policies apply */
 } Assignment;
+
+static uint32
+hash_of(const text *term)
+{
+	return hash_bytes((const unsigned char *) VARDATA_ANY(term), VARSIZE_ANY_EXHDR(term));
+}
 
 /*
  * The reversed hash.  A hash index takes the low bits as the number of the bucket, so
@@ -61,10 +68,7 @@ typedef struct Assignment
 static uint32
 order_of(const text *term)
 {
-	uint32		hash = hash_bytes((const unsigned char *) VARDATA_ANY(term),
-								  VARSIZE_ANY_EXHDR(term));
-
-	return (uint32) scatter_reverse(hash, 32);
+	return (uint32) scatter_reverse(hash_of(term), 32);
 }
 
 /* As collation "C" compares. */
@@ -136,7 +140,7 @@ begin_insert(Assignment *assignment)
 	assignment->insert_begun = true;
 	if (!dictionary->shape.plain_insert || dictionary->row_security)
 	{
-		assignment->plan = seqid_sql_plan_insert(dictionary);
+		assignment->insert = seqid_sql_begin(dictionary, INSERT_TERM);
 		return;
 	}
 	assignment->estate = CreateExecutorState();
@@ -152,7 +156,7 @@ begin_insert(Assignment *assignment)
 static void
 end_insert(Assignment *assignment)
 {
-	if (assignment->plan != NULL)
+	if (assignment->insert != NULL)
 	{
 		seqid_sql_end();
 		return;
@@ -189,6 +193,7 @@ insert_row(Assignment *assignment, int64 id, Datum term)
 	uint32		token;
 
 	fill_slot(assignment, id, term);
+	ExecConstraints(assignment->result_rel, assignment->slot, assignment->estate);
 
 	/*
 	 * Until the row is confirmed, others that find it wait for this lock, and
@@ -241,7 +246,7 @@ check_visible(Assignment *assignment)
 	TupleTableSlot *slot = assignment->search.slot;
 	TupleTableSlot *again;
 
-	if (slot == NULL || !IsolationUsesXactSnapshot() || is_own_row(slot))
+	if (!IsolationUsesXactSnapshot() || is_own_row(slot))
 		return;
 	again = table_slot_create(rel, NULL);
 	if (!table_tuple_fetch_row_version(rel, &slot->tts_tid, GetTransactionSnapshot(), again))
@@ -265,18 +270,25 @@ insert_term(Assignment *assignment, Term *term)
 		assignment->leftover_id = seqid_scatter_next(shape->sequence, shape->prefix_bits,
 													 !shape->owns_sequence);
 	term->id = assignment->leftover_id;
-	if (assignment->plan != NULL)
+	if (assignment->insert != NULL)
 	{
 		Datum		row[] = {Int64GetDatum(term->id), term->term};
 
 		assignment->leftover_id = -1;
-		(void) seqid_sql_run(assignment->dictionary, assignment->plan, row, false, NULL);
+		(void) seqid_sql_run(assignment->insert, row, false, NULL);
 		return false;
 	}
 	if (!insert_row(assignment, term->id, term->term))
 		return false;
 	assignment->leftover_id = -1;
 	return true;
+}
+
+/* Whether the policies show the term to the user. */
+static bool
+is_shown(Assignment *assignment, Datum term, Datum *id)
+{
+	return assignment->find == NULL || seqid_sql_run(assignment->find, &term, false, id);
 }
 
 static void
@@ -288,8 +300,9 @@ assign_id(Assignment *assignment, Term *term)
 	for (;;)
 	{
 		bool		found = seqid_search_find(&assignment->search, term->term, &id);
+		bool		is_open = found && TransactionIdIsValid(assignment->dirty.xmin);
 
-		if (found && !TransactionIdIsValid(assignment->dirty.xmin))
+		if (found && !is_open && is_shown(assignment, term->term, &id))
 		{
 			check_visible(assignment);
 			term->id = DatumGetInt64(id);
@@ -297,9 +310,9 @@ assign_id(Assignment *assignment, Term *term)
 		}
 		if (!assignment->insert_begun)
 			begin_insert(assignment);
-		if (found)
+		if (is_open)
 			wait_for_inserter(assignment);
-		else if (assignment->plan != NULL && insertions++ == ATTEMPTS)
+		else if (assignment->insert != NULL && insertions++ == ATTEMPTS)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("cannot assign an id in dictionary \"%s\"",
@@ -347,6 +360,8 @@ seqid_assign_ids(Dictionary *dictionary, Term *terms, int count)
 	seqid_search_begin(&assignment.search, dictionary, true, &assignment.dirty);
 	PG_TRY();
 	{
+		if (dictionary->row_security)
+			assignment.find = seqid_sql_begin(dictionary, FIND_ID);
 		assign_ids(&assignment, terms, count);
 	}
 	PG_CATCH();
@@ -357,5 +372,7 @@ seqid_assign_ids(Dictionary *dictionary, Term *terms, int count)
 	PG_END_TRY();
 	if (assignment.insert_begun)
 		end_insert(&assignment);
+	if (assignment.find != NULL)
+		seqid_sql_end();
 	seqid_search_end(&assignment.search);
 }

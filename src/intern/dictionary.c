@@ -100,18 +100,6 @@ is_too_young(Relation index)
 							   TransactionXmin);
 }
 
-static void
-begin_statement(Search *search, bool by_term)
-{
-	Oid			type = by_term ? TEXTOID : INT8OID;
-
-	search->plan = seqid_sql_plan(psprintf(by_term ?
-										   "SELECT id FROM ONLY %s WHERE term OPERATOR(pg_catalog.=) $1" :
-										   "SELECT term FROM ONLY %s WHERE id OPERATOR(pg_catalog.=) $1",
-										   seqid_quoted_name(RelationGetRelid(search->dictionary->rel))),
-								  1, &type);
-}
-
 void
 seqid_search_begin(Search *search, const Dictionary *dictionary, bool by_term, Snapshot snapshot)
 {
@@ -120,14 +108,13 @@ seqid_search_begin(Search *search, const Dictionary *dictionary, bool by_term, S
 	*search = (Search)
 	{
 		.dictionary = dictionary,
-			.result_column = (AttrNumber) (by_term ? shape->id_column : shape->term_column),
-			.read_only = IsMVCCSnapshot(snapshot)
+			.result_column = (AttrNumber) (by_term ? shape->id_column : shape->term_column)
 	};
 	search->index = index_open(by_term ? shape->term_index : shape->id_index, AccessShareLock);
-	if (dictionary->row_security || (search->read_only && is_too_young(search->index)))
+	if (IsMVCCSnapshot(snapshot) && (dictionary->row_security || is_too_young(search->index)))
 	{
 		index_close(search->index, AccessShareLock);
-		begin_statement(search, by_term);
+		search->statement = seqid_sql_begin(dictionary, by_term ? FIND_ID : FIND_TERM);
 		return;
 	}
 	search->slot = table_slot_create(dictionary->rel, NULL);
@@ -142,7 +129,7 @@ seqid_search_begin(Search *search, const Dictionary *dictionary, bool by_term, S
 void
 seqid_search_end(Search *search)
 {
-	if (search->plan != NULL)
+	if (search->statement != NULL)
 	{
 		seqid_sql_end();
 		return;
@@ -181,8 +168,8 @@ bool
 seqid_search_find(Search *search, Datum value, Datum *result)
 {
 	CHECK_FOR_INTERRUPTS();
-	if (search->plan != NULL)
-		return seqid_sql_run(search->dictionary, search->plan, &value, search->read_only, result);
+	if (search->statement != NULL)
+		return seqid_sql_run(search->statement, &value, true, result);
 
 	search->key.sk_argument = value;
 	index_rescan(search->scan, &search->key, 1, NULL, 0);
