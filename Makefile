@@ -65,7 +65,7 @@ REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_code
 	horizon settled_nextval schema adopt fragmentation partitioning migration
 REGRESS_OPTS = --temp-instance=./tmp_check
 
-ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileges \
+ISOLATION = snowflake_order comb_order intern_race intern_toast intern_change intern_privileges \
 	horizon_order horizon_held settled_order settled_held
 ISOLATION_OPTS = --temp-instance=./tmp_check_iso --load-extension=seqid
 

@@ -19,6 +19,7 @@
  */
 #include "postgres.h"
 
+#include "access/heaptoast.h"
 #include "access/sysattr.h"
 #include "access/tableam.h"
 #include "access/xact.h"
@@ -39,6 +40,9 @@
 /* How often a statement tries to insert a term that is not found afterwards. */
 #define ATTEMPTS 3
 
+/* A row of fewer bytes, with its header and the id, is not toasted. */
+#define TOASTED_BYTES (TOAST_TUPLE_THRESHOLD - 64)
+
 /* What a call needs. */
 typedef struct Assignment
 {
@@ -53,6 +57,7 @@ typedef struct Assignment
 	List	   *arbiters;
 	Statement  *insert;			/* or by a statement */
 	Statement  *find;			/* if policies apply */
+	ItemPointerData lock;		/* see lock_term() */
 } Assignment;
 
 static uint32
@@ -211,6 +216,35 @@ insert_row(Assignment *assignment, int64 id, Datum term)
 	return !conflict;
 }
 
+/*
+ * One session at a time inserts a term that is toasted.  The server compares a new row
+ * with those of other sessions, and of two equal ones it removes one at once, with its
+ * chunks, which the other session can be about to fetch.  Returns true if the term must be
+ * searched for again, because another session can have had the lock.
+ */
+static bool
+lock_term(Assignment *assignment, Datum term)
+{
+	const text *value = (const text *) DatumGetPointer(term);
+
+	if (ItemPointerIsValid(&assignment->lock) || !assignment->dictionary->shape.hashed ||
+		(assignment->insert == NULL && VARSIZE_ANY(value) < TOASTED_BYTES))
+		return false;
+	seqid_search_unpin(&assignment->search);
+	ItemPointerSet(&assignment->lock, hash_of(value), MaxOffsetNumber);
+	LockTuple(assignment->dictionary->rel, &assignment->lock, ExclusiveLock);
+	return true;
+}
+
+static void
+unlock_term(Assignment *assignment)
+{
+	if (!ItemPointerIsValid(&assignment->lock))
+		return;
+	UnlockTuple(assignment->dictionary->rel, &assignment->lock, ExclusiveLock);
+	ItemPointerSetInvalid(&assignment->lock);
+}
+
 /* Waits for the transaction that has inserted the row that was found. */
 static void
 wait_for_inserter(Assignment *assignment)
@@ -219,6 +253,7 @@ wait_for_inserter(Assignment *assignment)
 	uint32		token = assignment->dirty.speculativeToken;
 	ItemPointerData tid = assignment->search.slot->tts_tid;
 
+	unlock_term(assignment);
 	/* VACUUM must not have to wait for us meanwhile. */
 	seqid_search_unpin(&assignment->search);
 	if (token != 0)
@@ -312,6 +347,8 @@ assign_id(Assignment *assignment, Term *term)
 			begin_insert(assignment);
 		if (is_open)
 			wait_for_inserter(assignment);
+		else if (lock_term(assignment, term->term))
+			continue;
 		else if (assignment->insert != NULL && insertions++ == ATTEMPTS)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -332,7 +369,10 @@ assign_ids(Assignment *assignment, Term *terms, int count)
 		if (i > 0 && compare_terms(&terms[i], &terms[i - 1]) == 0)
 			terms[i].id = terms[i - 1].id;
 		else
+		{
 			assign_id(assignment, &terms[i]);
+			unlock_term(assignment);
+		}
 	}
 }
 
@@ -356,6 +396,7 @@ seqid_assign_ids(Dictionary *dictionary, Term *terms, int count)
 	MemoryContext context = CurrentMemoryContext;
 	Assignment	assignment = {.dictionary = dictionary,.leftover_id = -1};
 
+	ItemPointerSetInvalid(&assignment.lock);
 	InitDirtySnapshot(assignment.dirty);
 	seqid_search_begin(&assignment.search, dictionary, true, &assignment.dirty);
 	PG_TRY();

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/stratnum.h"
@@ -18,8 +19,10 @@
 #include "intern/dictionary.h"
 #include "miscadmin.h"
 #include "pg/compat.h"
+#include "pg/test_stop.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -154,14 +157,35 @@ found_column(const Search *search, AttrNumber column)
 	return slot_getattr(search->slot, column, &isnull);
 }
 
-/* A hash index, which only terms have, returns all rows whose terms have the same hash. */
 static bool
-is_wanted(Search *search)
+is_of_open_transaction(const Search *search)
 {
-	return !search->scan->xs_recheck ||
-		DatumGetBool(FunctionCall2Coll(&search->key.sk_func, search->key.sk_collation,
-									   found_column(search, search->dictionary->shape.term_column),
-									   search->key.sk_argument));
+	Snapshot	snapshot = search->scan->xs_snapshot;
+
+	return !IsMVCCSnapshot(snapshot) && TransactionIdIsValid(snapshot->xmin);
+}
+
+/*
+ * A hash index, which only terms have, returns all rows whose terms have the same hash.
+ * A toasted term of an open transaction is not compared, because it vanishes if the
+ * transaction rolls back.
+ */
+static bool
+is_wanted(const Search *search)
+{
+	Datum		wanted = search->key.sk_argument;
+	Datum		found;
+	bool		is_open;
+
+	if (!search->scan->xs_recheck)
+		return true;
+	found = found_column(search, search->dictionary->shape.term_column);
+	is_open = is_of_open_transaction(search);
+	if (is_open)
+		test_stop(TEST_STOP_TERM_FOUND);
+	if (is_open && VARATT_IS_EXTERNAL(DatumGetPointer(found)))
+		return toast_raw_datum_size(found) == toast_raw_datum_size(wanted);
+	return DatumGetBool(DirectFunctionCall2Coll(texteq, C_COLLATION_OID, found, wanted));
 }
 
 bool

@@ -20,6 +20,8 @@
 											 * value yet */
 #define TEST_STOP_SEQUENCE_READ	6	/* reader has the last value, not scanned */
 
+#define TEST_STOP_TERM_FOUND	7	/* found an open row, not compared */
+
 #ifdef SEQID_TEST_STOPS
 
 #include "fmgr.h"
