@@ -66,7 +66,7 @@ REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_code
 	scatter intern tenant_key bitpack jump_hash textcodec time_range registry extremes privileges parallel \
 	horizon sequence_horizon settled schema fragmentation partitioning migration
 
-ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileges \
+ISOLATION = snowflake_order comb_order intern_race intern_toast intern_change intern_privileges \
 	horizon_order horizon_held sequence_horizon settled_snapshot
 ISOLATION_OPTS = --load-extension=seqid
 
