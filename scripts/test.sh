@@ -91,7 +91,7 @@ run_suite()
 			;;
 		stops)
 			build gcc "$gcc_warnings -DSEQID_TEST_STOPS -DDATABASE_STATES=8" &&
-				installcheck REGRESS= ISOLATION="horizon_stops settled_stops" PROVE_TESTS="${PROVE_TESTS:-t/stops/*.pl}" &&
+				installcheck REGRESS= ISOLATION="horizon_stops sequence_horizon_stops" PROVE_TESTS="${PROVE_TESTS:-t/stops/*.pl}" &&
 				build gcc "$gcc_warnings"
 			;;
 		*) installcheck REGRESS= ISOLATION= PROVE_TESTS="${PROVE_TESTS:-t/$1/*.pl}" ;;
