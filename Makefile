@@ -67,7 +67,7 @@ REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_code
 REGRESS_OPTS = --temp-instance=./tmp_check
 
 ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileges \
-	horizon_order horizon_held sequence_horizon_held settled
+	horizon_order horizon_held nextval_lock sequence_horizon_held settled
 ISOLATION_OPTS = --temp-instance=./tmp_check_iso --load-extension=seqid
 
 TAP_TESTS = 1
