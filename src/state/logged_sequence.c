@@ -47,8 +47,9 @@ seqid_log_sequence_once(Relation rel, Buffer buffer)
 	if (!RelationNeedsWAL(rel))
 		return;
 
-	hash = hash_combine64(seqid_database_state()->mark.nonce, relation_file(rel)) | 1;
-	place = &seqid_dynamic_state()->logged_files[(hash >> 1) % LOGGED_FILES];
+	/* Two files of a database have two hashes; 0 is that of an empty place. */
+	hash = Max(hash_combine64(seqid_database_state()->mark.nonce, relation_file(rel)), 1);
+	place = &seqid_dynamic_state()->logged_files[hash % LOGGED_FILES];
 	if (pg_atomic_read_u64(place) == hash)
 		return;
 
