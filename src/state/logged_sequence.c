@@ -41,8 +41,9 @@ static struct
 static pg_atomic_uint64 *
 find_place(Relation rel, uint64 *hash)
 {
-	*hash = hash_combine64(seqid_database_state()->mark.nonce, relation_file(rel)) | 1;
-	return &seqid_dynamic_state()->logged_files[(*hash >> 1) % LOGGED_FILES];
+	/* Two files of a database have two hashes; 0 is that of an empty place. */
+	*hash = Max(hash_combine64(seqid_database_state()->mark.nonce, relation_file(rel)), 1);
+	return &seqid_dynamic_state()->logged_files[*hash % LOGGED_FILES];
 }
 
 bool
