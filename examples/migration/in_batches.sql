@@ -32,7 +32,7 @@ BEGIN
                 PERFORM set_config('lock_timeout', '200ms', true);
                 BEGIN
                     EXECUTE format('SELECT array_agg(place) FROM (SELECT t.ctid AS place FROM ONLY %s t, %s
-                            WHERE t.ctid >= %L AND t.ctid < %L AND (%s) FOR UPDATE OF t SKIP LOCKED) r',
+                            WHERE t.ctid >= %L AND t.ctid < %L AND (%s) FOR NO KEY UPDATE OF t SKIP LOCKED) r',
                         part, joined, format('(%s,0)', page), format('(%s,0)', page + step), condition) INTO chosen;
                     IF chosen IS NOT NULL THEN
                         EXECUTE format('WITH u AS (UPDATE ONLY %s t SET %s FROM %s

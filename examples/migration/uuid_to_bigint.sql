@@ -74,3 +74,8 @@ ALTER TABLE notes ADD CONSTRAINT notes_pkey PRIMARY KEY USING INDEX notes_new_id
 ALTER TABLE replies RENAME CONSTRAINT replies_new_note_id_fkey TO replies_note_id_fkey;
 ALTER INDEX replies_new_note_id RENAME TO replies_note_id_idx;
 COMMIT;
+
+-- 6. A sample finds ids whose times were read in a wrong time zone.
+SELECT count(*) > 0 AS sampled,
+       bool_and(abs(extract(epoch FROM snowflake_timestamp(id) AT TIME ZONE 'America/New_York' - created_at)) < 60) AS own_time
+  FROM notes_map TABLESAMPLE BERNOULLI (10) JOIN notes ON id = new_id WHERE created_at >= '2023-01-02';
