@@ -22,7 +22,9 @@ SELECT concat_ws(E'\n', 'BEGIN;', 'SET LOCAL lock_timeout = ''200ms'';',
               FROM pg_class c, aclexplode(relacl) WHERE c.oid = sequence AND attidentity <> '' AND grantee <> relowner),
            CASE WHEN seqincrement > 0 THEN format('SELECT setval(%L, greatest(%s, %s)) FROM %s;', sequence, coalesce(last::text, 'NULL'),
                CASE seqincrement WHEN 1 THEN highest
-               ELSE format('%1$s + (%2$s - %1$s + %3$s) / %4$s * %4$s', first, highest, seqincrement - 1, seqincrement) END, relation)
+               ELSE format('%1$s + (%2$s - %1$s + %3$s) / %4$s * %4$s', first, highest, seqincrement - 1, seqincrement) END,
+               -- the sequence cannot reach higher keys, and continues below them
+               concat(relation, CASE WHEN seqmax < 9223372036854775807 THEN format(' WHERE %I <= %s', attname, seqmax) END))
            WHEN last IS NOT NULL THEN format('SELECT setval(%L, %s);', sequence, last) END,
            'COMMIT;')
   FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
