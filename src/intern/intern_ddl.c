@@ -116,8 +116,8 @@ parse_name(Datum argument)
  *	  Creates a dictionary.  The name is read as regclass reads one: in the first schema
  *	  of the search_path unless it says otherwise, in lower case unless it is quoted.
  *	  Raises 22023 unless prefix_bits is between 0 and 32, 42602 for a name that is no
- *	  identifier, 22P02 for a name of more than 1,024 bytes, 25006 on a standby, and the
- *	  errors of CREATE TABLE.
+ *	  identifier, 22P02 for a name of more than 1,024 bytes, 25006 on a standby, 40001 if
+ *	  a schema is renamed meanwhile, and the errors of CREATE TABLE.
  */
 PG_FUNCTION_INFO_V1(intern_create);
 Datum

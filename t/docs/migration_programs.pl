@@ -161,7 +161,7 @@ sub way_back
 for my $case (
 	[ 'a sequence', 'CREATE TABLE t (id bigserial PRIMARY KEY, n int)', "INSERT INTO t VALUES (snowflake_nextval(5))", '1' ],
 	[ 'a sequence that was not used', 'CREATE TABLE t (id bigserial PRIMARY KEY, n int)', 'SELECT 1', '1' ],
-	[ 'a sequence whose rows are deleted', 'CREATE TABLE t (id bigserial PRIMARY KEY, n int); INSERT INTO t SELECT FROM generate_series(1, 9); DELETE FROM t', 'SELECT 1', '10' ],
+	[ 'an identity whose rows are deleted', 'CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n int); INSERT INTO t SELECT FROM generate_series(1, 9); DELETE FROM t', 'SELECT 1', '10' ],
 	[ 'a sequence of integers', 'CREATE TABLE t (id serial PRIMARY KEY, n int); ALTER TABLE t ALTER id TYPE bigint; INSERT INTO t SELECT FROM generate_series(1, 9)', "INSERT INTO t VALUES (snowflake_nextval(5)), (20)", '21' ],
 	[ 'a sequence that descends', 'CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY (INCREMENT BY -2) PRIMARY KEY, n int); INSERT INTO t VALUES (DEFAULT)', 'INSERT INTO t VALUES (snowflake_nextval(5))', '-3' ],
 	[ 'no default', 'CREATE TABLE t (id bigint PRIMARY KEY, n int)', 'SELECT 1', '23502' ],
