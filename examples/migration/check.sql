@@ -86,7 +86,8 @@ obstacles(obstacle, remedy) AS (
      WHERE coninhcount = 0 AND conparentid = 0
        AND CASE contype
            WHEN 'f' THEN EXISTS (SELECT FROM tree WHERE relation = conrelid AND attnum = ANY (conkey))
-           WHEN 'c' THEN EXISTS (SELECT FROM types WHERE type = contypid OR relation = conrelid AND attnum = ANY (conkey))
+           WHEN 'c' THEN (contypid IN (SELECT type FROM types)
+                          OR EXISTS (SELECT FROM keys WHERE relation = conrelid AND attnum = ANY (conkey)))
                 -- new keys have more digits than this
                 AND pg_get_constraintdef(oid) !~ '^CHECK \(\([\w"]+ (IS NOT NULL|>=? ''?-?\d{1,14}''?(::\w+)?)\)\)' END
     UNION

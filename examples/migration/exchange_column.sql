@@ -28,7 +28,8 @@ BEGIN
             ('statistics target', o.attstattarget IS DISTINCT FROM n.attstattarget),
             ('storage', o.attstorage <> n.attstorage AND o.attstorage <> (SELECT typstorage FROM pg_type WHERE oid = o.atttypid)),
             ('compression', o.attcompression <> n.attcompression),
-            ('n_distinct', o.attoptions IS DISTINCT FROM n.attoptions),
+            ('n_distinct', (SELECT array_agg(option) FROM unnest(o.attoptions) option WHERE option ^@ 'n_distinct')
+             IS DISTINCT FROM (SELECT array_agg(option) FROM unnest(n.attoptions) option WHERE option ^@ 'n_distinct')),
             ('privilege', o.attacl::text IS DISTINCT FROM n.attacl::text)) v(what, differs)
          WHERE differs
         UNION ALL
