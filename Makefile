@@ -50,6 +50,7 @@ OBJS = \
 	src/intern/intern.o \
 	src/intern/intern_ddl.o \
 	src/horizon.o \
+	src/planner_support.o \
 	src/replay.o \
 	src/mark_repair.o \
 	src/seqid.o \
