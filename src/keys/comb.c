@@ -22,7 +22,6 @@
 #include "fmgr.h"
 #include "keys/key_run.h"
 #include "pg/entropy.h"
-#include "pg/session_zone.h"
 #include "state/database_state.h"
 #include "state/guc.h"
 #include "utils/builtins.h"
@@ -96,17 +95,13 @@ comb_uuids(PG_FUNCTION_ARGS)
 /*
  * comb_uuid_at(at timestamptz) returns uuid
  *	  Returns a COMB with this time, to the microsecond, and random bits.
- *	  Errors: 22003 if the time is not between 1970-01-01 and 10889-08-02.  42804 if it
- *	  was converted from a type without time zone.
+ *	  Errors: 22003 if the time is not between 1970-01-01 and 10889-08-02.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_at);
 Datum
 comb_uuid_at(PG_FUNCTION_ARGS)
 {
-	int64		tick = seqid_checked_comb_tick(PG_GETARG_TIMESTAMPTZ(0));
-
-	seqid_require_time_zone(fcinfo->flinfo);
-	PG_RETURN_UUID_P(comb_at_tick(tick));
+	PG_RETURN_UUID_P(comb_at_tick(seqid_checked_comb_tick(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
 /* Returns the tick of a COMB.  Raises 22023 if it is too far ahead of the clock. */

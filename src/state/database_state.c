@@ -95,21 +95,11 @@ seqid_slot(DynamicState *state, int number)
 	return &state->transaction_slots[(number % lines) * SHARED_STATE_LINE_WORDS + number / lines];
 }
 
-SequenceEntry *
-seqid_sequence_entries(DynamicState *state, int number)
-{
-	SequenceEntry *entries =
-	(SequenceEntry *) &state->transaction_slots[slot_lines() * SHARED_STATE_LINE_WORDS];
-
-	return &entries[(Size) number * SEQUENCE_ENTRIES];
-}
-
 static Size
 dynamic_state_size(void)
 {
 	return offsetof(DynamicState, transaction_slots) +
-		(Size) slot_lines() * SHARED_STATE_LINE_SIZE +
-		(Size) ProcGlobal->allProcCount * SEQUENCE_ENTRIES * sizeof(SequenceEntry);
+		(Size) slot_lines() * SHARED_STATE_LINE_SIZE;
 }
 
 /* An entry is initialized when it is started. */
@@ -125,14 +115,8 @@ init_dynamic_state(void *segment)
 	}
 	for (Size i = 0; i < slot_lines() * SHARED_STATE_LINE_WORDS; i++)
 		pg_atomic_init_u64(&state->transaction_slots[i], 0);
-	for (int i = 0; i < (int) ProcGlobal->allProcCount * SEQUENCE_ENTRIES; i++)
-	{
-		SequenceEntry *entry = &seqid_sequence_entries(state, 0)[i];
-
-		pg_atomic_init_u64(&entry->last, 0);
-		pg_atomic_init_u32(&entry->sequence, InvalidOid);
-		pg_atomic_init_u32(&entry->lxid, InvalidLocalTransactionId);
-	}
+	for (int i = 0; i < LOGGED_FILES; i++)
+		pg_atomic_init_u64(&state->logged_files[i], 0);
 }
 
 DynamicState *
@@ -141,19 +125,10 @@ seqid_dynamic_state(void)
 	if (likely(dynamic_state != NULL))
 		return dynamic_state;
 
-	if (IsUnderPostmaster)
-		dynamic_state =
-			seqid_attach_dynamic_segment(DYNAMIC_STATE_NAME,
-										 &seqid_shared_state()->dynamic_state,
-										 dynamic_state_size(), init_dynamic_state);
-	else
-	{
-		/* A server of one process has no dynamic shared memory. */
-		void	   *memory = MemoryContextAllocZero(TopMemoryContext, dynamic_state_size());
-
-		init_dynamic_state(memory);
-		dynamic_state = memory;
-	}
+	dynamic_state =
+		seqid_attach_dynamic_segment(DYNAMIC_STATE_NAME,
+									 &seqid_shared_state()->dynamic_state,
+									 dynamic_state_size(), init_dynamic_state);
 	return dynamic_state;
 }
 
