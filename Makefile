@@ -51,6 +51,7 @@ OBJS = \
 	src/intern/intern.o \
 	src/intern/intern_ddl.o \
 	src/horizon.o \
+	src/planner_support.o \
 	src/settled.o \
 	src/replay.o \
 	src/mark_repair.o \

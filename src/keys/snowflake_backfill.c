@@ -187,15 +187,15 @@ wait_until_past(const SnowflakeLayout *layout, int64 shard, int64 ms)
 	for (;;)
 	{
 		int64		unix_ms = wall_clock_read_ms();
-		int64		ahead_ms = ms - unix_ms;
+		int64		lead_ms = ms - unix_ms;
 
-		if (ahead_ms < 0)
+		if (lead_ms < 0)
 			return unix_ms;
-		if (ahead_ms > seqid_max_lead_ms)
+		if (lead_ms > seqid_max_lead_ms)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("clock is %lld ms behind the next %s id of shard %d",
-							(long long) ahead_ms, layout->name, (int) shard),
+							(long long) lead_ms, layout->name, (int) shard),
 					 errdetail("The id of an existing row must be in the past, and \"seqid.max_lead\" limits the wait to %.0f ms.",
 							   seqid_max_lead_ms),
 					 errhint("Check the clock and the id passed as \"after\", then try again.")));

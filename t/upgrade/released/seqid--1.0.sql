@@ -57,16 +57,17 @@ COMMENT ON SEQUENCE seqid.clock_mark IS
 SELECT pg_extension_config_dump('seqid.clock_mark', '');
 
 --
--- Ranges of times.  The planner support function replaces a call of snowflake_in(id, range)
--- by comparisons of the id with the first and the last id of the range.
+-- What the planner uses: it replaces a call of snowflake_in(id, range) by comparisons of the id
+-- with the first and the last id of the range, and expects as many rows of a set of keys as its
+-- argument count says.
 --
 
-CREATE FUNCTION seqid.time_range_support(internal)
+CREATE FUNCTION seqid.planner_support(internal)
 RETURNS internal
-AS 'MODULE_PATHNAME', 'seqid_time_range_support'
+AS 'MODULE_PATHNAME', 'seqid_planner_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.time_range_support(internal) IS
-'planner support of snowflake_in, snowflake53_in and comb_uuid_in';
+COMMENT ON FUNCTION seqid.planner_support(internal) IS
+'planner support of functions that are called NAME_in, and of sets of keys';
 
 CREATE FUNCTION seqid.snowflake_bound(range tstzrange, upper boolean)
 RETURNS bigint
@@ -88,14 +89,6 @@ AS 'MODULE_PATHNAME', 'seqid_comb_uuid_bound'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.comb_uuid_bound(tstzrange, boolean) IS
 'largest (upper) or smallest COMB whose time is in the range';
-
--- The planner expects as many rows as the argument count says.
-CREATE FUNCTION seqid.count_support(internal)
-RETURNS internal
-AS 'MODULE_PATHNAME', 'seqid_count_support'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.count_support(internal) IS
-'planner support of snowflake_nextvals, snowflake53_nextvals and comb_uuids';
 
 SET LOCAL search_path = @extschema@, pg_temp;
 
@@ -122,7 +115,7 @@ CREATE FUNCTION snowflake_nextvals(shard bigint, count bigint)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'snowflake_nextvals'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE
-SUPPORT seqid.count_support;
+SUPPORT seqid.planner_support;
 COMMENT ON FUNCTION snowflake_nextvals(bigint, bigint) IS
 'next count snowflake ids of a shard (0 to 1023), in ascending order';
 
@@ -211,7 +204,7 @@ CREATE FUNCTION snowflake_in(id bigint, range tstzrange)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'snowflake_in'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-SUPPORT seqid.time_range_support;
+SUPPORT seqid.planner_support;
 COMMENT ON FUNCTION snowflake_in(bigint, tstzrange) IS
 'whether the time of a snowflake id is in a range; can use an index on the id';
 
@@ -239,7 +232,7 @@ CREATE FUNCTION snowflake53_nextvals(shard bigint, count bigint)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'snowflake53_nextvals'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE
-SUPPORT seqid.count_support;
+SUPPORT seqid.planner_support;
 COMMENT ON FUNCTION snowflake53_nextvals(bigint, bigint) IS
 'next count snowflake53 ids of a shard (0 to 31), in ascending order';
 
@@ -327,7 +320,7 @@ CREATE FUNCTION snowflake53_in(id bigint, range tstzrange)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'snowflake53_in'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-SUPPORT seqid.time_range_support;
+SUPPORT seqid.planner_support;
 COMMENT ON FUNCTION snowflake53_in(bigint, tstzrange) IS
 'whether the time of a snowflake53 id is in a range; can use an index on the id';
 
@@ -347,7 +340,7 @@ CREATE FUNCTION comb_uuids(count bigint)
 RETURNS SETOF uuid
 AS 'MODULE_PATHNAME', 'comb_uuids'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE
-SUPPORT seqid.count_support;
+SUPPORT seqid.planner_support;
 COMMENT ON FUNCTION comb_uuids(bigint) IS
 'next count COMBs, in ascending order';
 
@@ -392,7 +385,7 @@ CREATE FUNCTION comb_uuid_in(id uuid, range tstzrange)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'comb_uuid_in'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-SUPPORT seqid.time_range_support;
+SUPPORT seqid.planner_support;
 COMMENT ON FUNCTION comb_uuid_in(uuid, tstzrange) IS
 'whether the time of a COMB is in a range; can use an index on the id';
 
