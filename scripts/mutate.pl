@@ -26,9 +26,9 @@ USAGE
 my ($list, $sample, $seed, $only) = (0, 1, time, '');
 GetOptions('list' => \$list, 'sample=i' => \$sample, 'seed=i' => \$seed, 'only=s' => \$only) or die $usage;
 my @suites = @ARGV ? [@ARGV] : (
-	[ 'ISOLATION=', 'TAP_TESTS=' ],
-	[ 'REGRESS=', 'TAP_TESTS=' ],
-	[ 'REGRESS=', 'ISOLATION=', 'PROVE_TESTS=t/0*.pl', 'PROVE_FLAGS=--jobs 2' ]);
+	['ISOLATION='],
+	['REGRESS='],
+	[ 'REGRESS=', 'ISOLATION=', 'TAP_TESTS=1', 'PROVE_TESTS=t/0*.pl', 'PROVE_FLAGS=--jobs 2' ]);
 chdir "$FindBin::RealBin/.." or die $!;
 srand $seed;
 
@@ -106,7 +106,7 @@ if ($list) { say $_->{text} for @changes; exit; }
 
 my $work = tempdir(CLEANUP => 1);
 chmod 0755, $work;
-my $pg_config = `bash -c 'set -e; . scripts/lib.sh; top=. work=$work; choose_major; private_postgres; copy_sources; give_to_user; echo \$pg_config'`;
+my $pg_config = `bash -c 'set -e; . scripts/lib.sh; top=. work=$work; choose_major; private_postgres; copy_sources; echo max_prepared_transactions = 0 >\$work/source/defaults.conf; give_to_user; echo \$pg_config'`;
 $? == 0 or die 'cannot copy PostgreSQL and the sources';
 chomp $pg_config;
 
@@ -121,11 +121,13 @@ sub make_succeeds (@arguments)
 	return $status == 0;
 }
 
+my $server = 'EXTRA_REGRESS_OPTS=--temp-instance=./tmp_check --temp-config=defaults.conf';
+
 # What has noticed the current state of the sources, or nothing.
 sub noticed_by ()
 {
 	return 'the compiler' unless make_succeeds('clean') && make_succeeds('-j2', 'all') && make_succeeds('install');
-	for (@suites) { return "@$_" unless make_succeeds('installcheck', @$_); }
+	for (@suites) { return "@$_" unless make_succeeds('installcheck', $server, @$_); }
 	return;
 }
 
