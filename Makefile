@@ -15,35 +15,35 @@ OBJS = \
 	src/pg/pg_epoch.o \
 	src/pg/segment.o \
 	src/pg/sequence_page.o \
-	src/pg/session_zone.o \
 	src/pg/text_input.o \
 	src/pg/wall_clock.o \
 	src/state/database_state.o \
+	src/state/followed_sequence.o \
 	src/state/guc.o \
+	src/state/logged_sequence.o \
 	src/state/server_shard.o \
 	src/state/shared_state.o \
 	src/clock/clock_mark.o \
 	src/clock/counter.o \
 	src/clock/mark_page.o \
-	src/clock/sequence_slot.o \
+	src/clock/sequence_look.o \
+	src/clock/settled_bound.o \
 	src/clock/settled_horizon.o \
-	src/clock/settled_sequence.o \
 	src/clock/transaction_slot.o \
-	src/keys/bitpack.o \
+	src/codec/bitpack.o \
+	src/codec/comb_check.o \
+	src/codec/comb_codec.o \
+	src/codec/jump_hash.o \
+	src/codec/snowflake_codec.o \
+	src/codec/textcodec.o \
+	src/codec/time_range.o \
 	src/keys/comb.o \
-	src/keys/comb_check.o \
-	src/keys/comb_codec.o \
-	src/keys/jump_hash.o \
 	src/keys/key_run.o \
 	src/keys/scatter.o \
 	src/keys/sequential_uuid.o \
-	src/keys/settled_nextval.o \
 	src/keys/snowflake.o \
 	src/keys/snowflake_backfill.o \
-	src/keys/snowflake_codec.o \
 	src/keys/tenant_key.o \
-	src/keys/textcodec.o \
-	src/keys/time_range.o \
 	src/intern/assignment.o \
 	src/intern/dictionary.o \
 	src/intern/dictionary_shape.o \
@@ -51,6 +51,7 @@ OBJS = \
 	src/intern/intern.o \
 	src/intern/intern_ddl.o \
 	src/horizon.o \
+	src/settled.o \
 	src/replay.o \
 	src/mark_repair.o \
 	src/seqid.o \
@@ -62,11 +63,11 @@ PGFILEDESC = "seqid - primary keys"
 
 REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_codec \
 	comb comb_codec sequential_uuid \
-	scatter intern tenant_key bitpack jump_hash textcodec time_range shard_registry extremes privileges parallel \
-	horizon settled_nextval schema adopt fragmentation partitioning migration
+	scatter intern tenant_key bitpack jump_hash textcodec time_range registry extremes privileges parallel \
+	horizon sequence_horizon settled schema fragmentation partitioning migration
 
-ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileges \
-	horizon_order horizon_held settled_order settled_held
+ISOLATION = snowflake_order comb_order intern_race intern_toast intern_change intern_privileges \
+	horizon_order horizon_held sequence_horizon settled_snapshot
 ISOLATION_OPTS = --load-extension=seqid
 
 # Of the databases that the tests make, whatever the server's own are.

@@ -52,7 +52,7 @@ cp -r "$work/source" "$work/next"
 	echo "COMMENT ON EXTENSION seqid IS 'a later release';" >"seqid--${version%.*}--999.0.sql"
 )
 
-key='SELECT snowflake_shard(snowflake_nextval(5)), library FROM seqid.version()'
+key='SELECT snowflake_shard(snowflake_nextval(5)), library FROM seqid.stat_server'
 
 # Storage of our own, without a service or a registry.
 buildah()

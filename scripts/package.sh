@@ -105,7 +105,7 @@ for target in "${versions[@]}"; do
 		pg_virtualenv -v $major -t sh -c '
 			pgxn check --pg_config /usr/lib/postgresql/$major/bin/pg_config /build/seqid.zip
 			pgxn load --yes -d postgres /build/seqid.zip
-			psql -XAtqc \"SELECT library FROM seqid.version()\" postgres' | grep -Fx $version"
+			psql -XAtqc \"SELECT library FROM seqid.stat_server\" postgres' | grep -Fx $version"
 
 	as_root cp -r "$build/build/seqid-$version" "$readme/root/seqid"
 	run "$readme" "the README's lines and make installcheck" "

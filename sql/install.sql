@@ -25,7 +25,7 @@ SELECT pg_describe_object(d.classid, d.objid, 0)
 -- which release; the library's has one digit more than the script's
 SELECT library ~ '^\d+\.\d+\.\d+$' AS library, script = extversion AS script,
        library ^@ (script || '.') AS of_one_release
-  FROM seqid.version(), pg_extension WHERE extname = 'seqid';
+  FROM seqid.stat_server, pg_extension WHERE extname = 'seqid';
 
 -- dynamic_library_path says where the library is
 SELECT DISTINCT probin FROM pg_proc WHERE probin LIKE '%seqid%';
@@ -49,6 +49,17 @@ EXCEPTION WHEN query_canceled OR OTHERS THEN
 		detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 	RETURN concat_ws(E'\n', SQLSTATE || ': ' || message,
 					 nullif(detail, ''), nullif(hint, ''));
+END
+$$;
+
+-- The rows that the planner expects.
+CREATE FUNCTION expected_rows(statement text) RETURNS numeric
+LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || statement INTO plan;
+	RETURN plan #>> '{0,Plan,Plan Rows}';
 END
 $$;
 SELECT error_of('SELECT 1');

@@ -57,7 +57,6 @@ SELECT ("seqid Ids".snowflake_parts(id)).shard, "seqid Ids".comb_uuid_is_valid(c
   FROM public.elsewhere;
 SELECT count("seqid Ids".snowflake_currval()) AS currval;
 SELECT count(*) FROM "seqid Ids".snowflake_nextvals(5, 3);
-SELECT seqid.shard_claim('alpha', 8);
 -- It cannot be moved.
 ALTER EXTENSION seqid SET SCHEMA public;
 

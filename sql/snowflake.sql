@@ -12,9 +12,9 @@
 \set nextvals :kind _nextvals
 \set nextblock :kind _nextblock
 \set currval :kind _currval
+\set parts :kind _parts
 \set shard_of :kind _shard
 \set time_of :kind _timestamp
-\set sequence_of :kind _sequence
 
 -- before the first id
 SELECT error_of(format('SELECT %s()', :'currval'));
@@ -114,20 +114,27 @@ ROLLBACK;
 --
 SELECT count(*) AS blocks,
        bool_and(:time_of(first) = :time_of(first + size - 1)) AS one_millisecond,
-       bool_and(:sequence_of(first + size - 1) = :sequence_of(first) + size - 1) AS consecutive,
+       bool_and((:parts(first + size - 1)).sequence = (:parts(first)).sequence + size - 1) AS consecutive,
        bool_and(:shard_of(first) = 13 AND :shard_of(first + size - 1) = 13) AS one_shard,
        bool_and(first > previous_last) AS apart
   FROM (SELECT first, size, lag(first + size - 1, 1, 0::bigint) OVER (ORDER BY n) AS previous_last
           FROM (SELECT n, 1 + n % :millisecond AS size, :nextblock(13, 1 + n % :millisecond) AS first
                   FROM generate_series(1, 1000) n) issued) compared;
 -- a whole millisecond
-SELECT :sequence_of(:nextblock(13, :millisecond)) AS starts_at
+SELECT (:parts(:nextblock(13, :millisecond))).sequence AS starts_at
   FROM generate_series(1, 3);
 -- the session got the last one of the block
 SELECT :nextblock(13, 50) + 49 = :currval() AS got_last;
 -- single ids and blocks of one shard do not overlap
 SELECT :nextblock(13, 10) AS first \gset
 SELECT :nextval(13) > :first + 9 AS after_the_block;
+-- of this server's shard, which all calls share
+SET seqid.shards = 13;
+SELECT :nextblock(10) AS next \gset
+SELECT :next > :first + 9 AS after_the_block, :shard_of(:next) AS shard, :next + 9 = :currval() AS got_last,
+       :nextval(13) > :next + 9 AS apart, error_of(format('SELECT %s(0)', :'nextblock')) AS size;
+RESET seqid.shards;
+SELECT left(error_of(format('SELECT %s(1)', :'nextblock')), 5) AS no_shard;
 
 --
 -- bad shards and numbers, and NULL
@@ -136,21 +143,26 @@ SELECT f || '(' || arguments || ')' AS call, error_of(format('SELECT %s(%s)', f,
   FROM (VALUES (:'nextval', '-1'), (:'nextval', :'shards'), (:'nextval', '2147483647'), (:'nextval', '-2147483648'), (:'nextval', '4294967297'),
 			   (:'nextvals', '11, -1'), (:'nextvals', '-1, 1'), (:'nextvals', :'shards' || ', 0'),
 			   (:'nextblock', '13, 0'), (:'nextblock', '13, -1'), (:'nextblock', '13, ' || :millisecond + 1),
-			   (:'nextblock', '13, 2147483647'), (:'nextblock', '-1, 1'), (:'nextblock', :'shards' || ', 1')) v(f, arguments);
-SELECT :nextval(NULL) IS NULL AS shard, :nextblock(NULL, 1) IS NULL AS block_shard, :nextblock(1, NULL) IS NULL AS block_count;
+			   (:'nextblock', '13, 2147483647'), (:'nextblock', '13, 4294967297'), (:'nextblock', '-1, 1'), (:'nextblock', :'shards' || ', 1')) v(f, arguments);
+SELECT :nextval(NULL) IS NULL AS shard, :nextblock(NULL, 1) IS NULL AS block_shard, :nextblock(1, NULL) IS NULL AS block_count,
+       :nextblock(NULL) IS NULL AS block_of_server;
 SELECT count(*) FROM :nextvals(NULL, 1);
 SELECT count(*) FROM :nextvals(1, NULL);
+-- The planner knows how many.
+SELECT count, expected_rows(format('SELECT * FROM %s(5, %s)', :'nextvals', count)) AS as_a_table,
+       expected_rows(format('SELECT %s(5, %s)', :'nextvals', count)) AS as_a_column
+  FROM unnest(ARRAY['0', '1', '100000', '9223372036854775807', '-1', 'NULL', 'extract(second FROM clock_timestamp())::bigint']) count;
 
 --
 -- the limit on ids ahead of the clock
 --
-SHOW seqid.max_clock_regression;
-SELECT left(error_of('SET seqid.max_clock_regression = -1'), 5);
-SET seqid.max_clock_regression = '1min';
-SHOW seqid.max_clock_regression;
+SHOW seqid.max_lead;
+SELECT left(error_of('SET seqid.max_lead = -1'), 5);
+SET seqid.max_lead = '1min';
+SHOW seqid.max_lead;
 -- With 0, a shard that runs into the next millisecond waits as ever: a clock that was
 -- not set back must not be mistaken for one that was.
-SET seqid.max_clock_regression = 0;
+SET seqid.max_lead = 0;
 SELECT count(DISTINCT id) = :ids AS ids FROM (SELECT :nextval(17) AS id FROM generate_series(1, :ids)) v;
 SELECT count(DISTINCT id) AS blocks FROM (SELECT :nextblock(17, 3 * :millisecond / 4) AS id FROM generate_series(1, 20)) v;
-RESET seqid.max_clock_regression;
+RESET seqid.max_lead;

@@ -8,7 +8,7 @@ SELECT count(*) AS tried,
   FROM (SELECT (random() * 4194303)::bigint AS c, (random() * 1099511627775)::bigint AS e
           FROM generate_series(1, 10000)) v;
 
--- with a sequence of entities
+-- with a sequence
 CREATE SEQUENCE entity_seq;
 SELECT tenant_key_tenant(id) AS tenant, tenant_key_entity(id) AS entity
   FROM (SELECT tenant_key_nextval(n, 'entity_seq') AS id FROM generate_series(7, 9) n) v;

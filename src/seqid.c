@@ -5,10 +5,10 @@
 #include "postgres.h"
 
 #include "clock/clock_mark.h"
-#include "clock/sequence_slot.h"
 #include "clock/transaction_slot.h"
 #include "pg/compat.h"
 #include "state/guc.h"
+#include "state/logged_sequence.h"
 #include "state/shared_state.h"
 
 COMPAT_MODULE_MAGIC("seqid", SEQID_VERSION);

@@ -39,7 +39,8 @@ put_shards(ReturnSetInfo * result, SharedState *state, const SnowflakeLayout *la
 		Datum		values[7];
 		bool		nulls[7] = {false};
 
-		if (tick == 0)
+		/* Unused, or moved only by a backfill, which issues no ids. */
+		if (tick == (int64) pg_atomic_read_u64(seqid_backfilled_tick(state, layout, shard)))
 			continue;
 
 		values[0] = CStringGetTextDatum(layout->name);
@@ -54,10 +55,10 @@ put_shards(ReturnSetInfo * result, SharedState *state, const SnowflakeLayout *la
 }
 
 /*
- * seqid.stat_shards() returns setof (layout, shard, last_id, last_time, ahead_ms, waits,
+ * seqid.stat_shards() returns setof (layout, shard, last_id, last_time, lead_ms, waits,
  *	clock_regressions)
  *	  Returns a row for each shard of which ids were issued since the server started.
- *	  ahead_ms is in milliseconds.
+ *	  lead_ms is in milliseconds.
  */
 PG_FUNCTION_INFO_V1(seqid_stat_shards);
 Datum
@@ -126,11 +127,11 @@ time_or_null(int64 unix_us, bool *isnull)
 }
 
 /*
- * seqid.stat_database() returns (clock_mark, clock_floor, comb_time, marks_written,
+ * seqid.stat_database() returns (clock_mark, clock_floor, comb_uuid_time, marks_written,
  *	horizon, years_left)
  *	  Returns one row.  clock_mark and clock_floor are NULL if the mark is missing or
  *	  damaged.  clock_floor is NULL, too, if no earlier server lifetime is known to have
- *	  issued keys.  comb_time is NULL before the first COMB since the server started, and
+ *	  issued keys.  comb_uuid_time is NULL before the first COMB since the server started, and
  *	  horizon before the first call of seqid.horizon().
  */
 PG_FUNCTION_INFO_V1(seqid_stat_database);

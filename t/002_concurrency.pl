@@ -108,7 +108,7 @@ is( outcome($node, 'SELECT bool_and(snowflake53_timestamp(snowflake53_nextval(s)
 	my $session = SeqidSession->new($node);
 	my $signals = 0;
 
-	$session->query('SET seqid.max_clock_regression = 0');
+	$session->query('SET seqid.max_lead = 0');
 	$session->send('SELECT count(snowflake_nextblock(12, 4096)) FROM generate_series(1, 1000)');
 	do
 	{
@@ -126,18 +126,6 @@ is( outcome($node, "SELECT count(c) FROM (SELECT (SELECT comb_uuids(256 + 0 * n)
 		FROM generate_series(1, 100000) n OFFSET 0) v;
 		SELECT comb_uuid_timestamp(comb_uuid()) < clock_timestamp() + interval '100 ms'"),
 	"100000\nt", 'COMBs that were not fetched do not run ahead of the clock');
-
-# Eight sessions claim shards at once.
-{
-	my @sessions = map { SeqidSession->new($node) } 1 .. $clients;
-
-	$sessions[$_]->send("SELECT seqid.shard_claim('owner $_/' || n, 4) FROM generate_series(1, 20) n") for 0 .. $#sessions;
-	my @lists = map { split /\n/, $_->answer } @sessions;
-	is(join('', map { $_->errors } @sessions), '', 'claims: no error');
-	is(join(' ', sort { $a <=> $b } map { /^(\d+)-(\d+)$/ ? $1 .. $2 : 'none' } @lists),
-		join(' ', 0 .. 639), 'claims: 160 owners have 640 shards, each once');
-	$_->close for @sessions;
-}
 
 $node->stop;
 done_testing();

@@ -32,7 +32,7 @@ sub behind_ms ($call)
 
 sub limit
 {
-	$session->query("SET seqid.max_clock_regression = '$_[0]'");
+	$session->query("SET seqid.max_lead = '$_[0]'");
 }
 
 # How far the next id of a shard is ahead of the clock, in milliseconds.
@@ -77,7 +77,7 @@ like(issue('snowflake_nextval(5)'), qr/^\d+$/, 'back 30 min: allowed again');
 #
 # Back by more than the limit: every function refuses, and nothing is lost.
 #
-$session->query('RESET seqid.max_clock_regression');
+$session->query('RESET seqid.max_lead');
 $clock->set('+0s');
 my %last = map { $_ => issue("${_}_nextval(5)") } keys %millisecond;
 $comb = issue('comb_uuid()');
@@ -94,10 +94,10 @@ for my $kind (sort keys %millisecond)
 }
 my $next = issue('comb_uuid()');
 cmp_ok($next, 'gt', $comb, 'back 1 h: COMBs go on');
-is_refused("comb_uuid_validate('$next')", '22023', 'back 1 h: from the future');
+is_refused("comb_uuid_witness('$next')", '22023', 'back 1 h: from the future');
 limit('2h');
 is(issue("${_}_nextval(5)"), $last{$_} + 1, "back 1 h: a higher limit allows the next $_") for sort keys %last;
-$session->query('RESET seqid.max_clock_regression');
+$session->query('RESET seqid.max_lead');
 
 $clock->set('+0s');
 cmp_ok(issue('snowflake_nextval(5)'), '>', $last{snowflake} + 1, 'the clock is right again: ids go on');
@@ -124,7 +124,7 @@ is(issue('count(DISTINCT id) FROM (SELECT snowflake_nextval(20) AS id FROM gener
 cmp_ok(lead_ms(20), '<=', 5, 'standing still: in as many milliseconds as they need');
 limit('0');
 is_refused('snowflake_nextval(20)', '55000', 'standing still, limit of 0');
-$session->query('RESET seqid.max_clock_regression');
+$session->query('RESET seqid.max_lead');
 is(issue('count(DISTINCT id) FROM comb_uuids(10000) id'), '10000', 'standing still: COMBs go on');
 
 #
@@ -150,7 +150,7 @@ for my $kind (sort keys %millisecond)
 }
 is(issue('snowflake53_currval()'), '9007199254740991', 'the last snowflake53 is the largest safe integer');
 like(issue('snowflake_nextval(33)'), qr/^\d+$/, 'the last second: other shards go on');
-$session->query('RESET seqid.max_clock_regression');
+$session->query('RESET seqid.max_lead');
 for my $time ('2092-09-06 15:47:36', '2093-01-01 00:00:00')
 {
 	$clock->set("\@$time");

@@ -19,7 +19,7 @@ wal_writer_delay = 10s
 restart_after_crash = on
 max_connections = 20
 max_prepared_transactions = 2
-seqid.max_clock_regression = 1h
+seqid.max_lead = 1h
 CONF
 
 sub value

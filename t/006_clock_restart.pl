@@ -53,7 +53,7 @@ step('+1d', 'fast', 0);
 step('+0s', 'fast', 1);
 step('+1d', 'immediate', 0);
 step('-5s', 'immediate', 1);
-is( outcome($node, "SET seqid.max_clock_regression = '2d';
+is( outcome($node, "SET seqid.max_lead = '2d';
 		SELECT snowflake_nextval(5) > $last{snowflake}, snowflake53_nextval(5) > $last{snowflake53}"),
 	't|t', 'a larger limit lets ids go on');
 

@@ -38,7 +38,7 @@ sub check_promoted ($standby, $what)
 	for my $kind ('snowflake', 'snowflake53')
 	{
 		is(outcome($standby, "SELECT ${kind}_$_"), '25006', "standby: ${kind}_$_ is refused")
-		  for 'nextval(5)', 'nextval()', 'nextvals(5, 3)', 'nextblock(5, 10)';
+		  for 'nextval(5)', 'nextval()', 'nextvals(5, 3)', 'nextblock(5, 10)', 'nextblock(10)';
 	}
 	like(($standby->psql('postgres', $_))[2], qr/^HINT:  Connect to the primary\.$/m, "standby: the hint of $_")
 	  for 'SELECT snowflake_nextval(5)', 'CALL seqid.horizon()', 'SELECT seqid.repair_mark()', "SELECT intern_create('words')";

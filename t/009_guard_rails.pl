@@ -118,7 +118,7 @@ is(allowed(), '3 16 17 18', 'allowed: numbers and ranges');
 for my $kind ('snowflake', 'snowflake53')
 {
 	is(outcome($node, "SET seqid.shards = 5; SELECT ${kind}_$_"), '55000', "allowed: ${kind}_$_ is refused")
-	  for 'nextval()', 'nextval(5)', 'nextvals(5, 3)', 'nextblock(5, 3)';
+	  for 'nextval()', 'nextval(5)', 'nextvals(5, 3)', 'nextblock(5, 3)', 'nextblock(3)';
 	like(outcome($node, "SELECT ${kind}_nextval(16)"), qr/^\d+$/, "allowed: $kind of another shard");
 	like(outcome($node, "SELECT ${kind}_make('2024-01-01', 5, 0)"), qr/^\d+$/, 'allowed: does not concern codecs');
 }
@@ -162,7 +162,7 @@ is(outcome($node, "SELECT count(*) $of_shard 700"), '0', 'statistics: an unused 
 # Keys start above the floor, which can be ahead of the clock for a second.
 poll_until { outcome($node, 'SELECT clock_floor < clock_timestamp() FROM seqid.stat_database') eq 't' } or die;
 my $id = outcome($node, 'SELECT snowflake_nextval(700)');
-is(outcome($node, "SELECT last_id, last_time = snowflake_timestamp(last_id), ahead_ms, clock_regressions $of_shard 700"),
+is(outcome($node, "SELECT last_id, last_time = snowflake_timestamp(last_id), lead_ms, clock_regressions $of_shard 700"),
 	"$id|t|0|0", 'statistics: the last id of a shard');
 # A call waits if it comes before its millisecond; on a busy machine some do not.
 my $blocks = 'SELECT count(snowflake_nextblock(700, 4096)), count(snowflake53_nextblock(30, 128)) FROM generate_series(1, 100)';
@@ -171,12 +171,12 @@ ok((poll_until { outcome($node, $blocks); outcome($node, "SELECT bool_and(waits 
 is(outcome($node, "SELECT layout, snowflake53_shard(last_id), last_time = snowflake53_timestamp(last_id) $of_shard 30"),
 	'snowflake53|30|t', 'statistics: the other layout');
 $clock->set('-30m');
-outcome($node, "SET seqid.max_clock_regression = '1h'; SELECT snowflake_nextval(700)");
-is(outcome($node, "SELECT ahead_ms BETWEEN 1 AND 1800000, clock_regressions $of_shard 700"),
+outcome($node, "SET seqid.max_lead = '1h'; SELECT snowflake_nextval(700)");
+is(outcome($node, "SELECT lead_ms BETWEEN 1 AND 1800000, clock_regressions $of_shard 700"),
 	't|1', 'statistics: clock regressions are counted');
 $clock->set('+0s');
 my $comb_time = outcome($node, 'SELECT comb_uuid_timestamp(comb_uuid())');
-is( outcome($node, "SELECT comb_time >= '$comb_time', clock_mark > comb_time, marks_written > 0,
+is( outcome($node, "SELECT comb_uuid_time >= '$comb_time', clock_mark > comb_uuid_time, marks_written > 0,
 		abs(years_left - extract(epoch FROM timestamptz '2092-09-06 15:47:35.551Z' - now()) / 86400 / 365.25) < 0.01
 		FROM seqid.stat_database"), 't|t|t|t', 'statistics: of the database');
 is(outcome($node, 'SET ROLE regress_seqid_user; SELECT count(*) > 0 FROM seqid.stat_shards, seqid.stat_server, seqid.stat_database'),

@@ -38,7 +38,7 @@ sub check_withheld ($session, $what)
 # promoted in the place of a primary that is lost.
 #
 my $standby_clock = SeqidClock->new($offset - 6 . 's');
-my $standby = new_standby($primary, 'standby', clock => $standby_clock, conf => "seqid.max_clock_regression = '1min'");
+my $standby = new_standby($primary, 'standby', clock => $standby_clock, conf => "seqid.max_lead = '1min'");
 make_synchronous($primary);
 
 my @lines = (

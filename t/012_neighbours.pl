@@ -57,7 +57,7 @@ $node->safe_psql('postgres', 'CREATE ROLE regress_seqid_user LOGIN');
 	while ($answered < @sessions)
 	{
 		$answered = grep { $_->answered } @sessions;
-		my $now = ahead('near', '(SELECT comb_time FROM seqid.stat_database)');
+		my $now = ahead('near', '(SELECT comb_uuid_time FROM seqid.stat_database)');
 		$lead = $now if $now > $lead;
 	}
 	is($_->answer, 60000 * 129, 'wasted COMBs: generated') for @sessions;
@@ -94,7 +94,7 @@ for my $database ('near', 'late')
 {
 	cmp_ok(ahead($database, 'snowflake_timestamp(snowflake_nextval(7))'),
 		'<=', 1100, "beside a day ahead, $database: of the same shard, too");
-	is( outcome($node, $database, "SELECT greatest(clock_floor, clock_mark, comb_time) < clock_timestamp() + interval '3s'
+	is( outcome($node, $database, "SELECT greatest(clock_floor, clock_mark, comb_uuid_time) < clock_timestamp() + interval '3s'
 			FROM seqid.stat_database"), 't', "beside a day ahead, $database: statistics are its own");
 }
 $node->safe_psql('postgres', 'DROP DATABASE far');

@@ -22,7 +22,7 @@ wal_writer_delay = 10s
 wal_writer_flush_after = 1GB
 checkpoint_timeout = 1h
 wal_level = $level
-seqid.max_clock_regression = 45min
+seqid.max_lead = 45min
 CONF
 }
 
@@ -83,7 +83,7 @@ for my $seconds (1800, 3600)
 	my $what = "dropped, $seconds s";
 
 	$clock->restart($node, '+0s');
-	my ($last, $comb) = split /\|/, outcome($node, "SET seqid.max_clock_regression = '1d'; $draw");
+	my ($last, $comb) = split /\|/, outcome($node, "SET seqid.max_lead = '1d'; $draw");
 	my $second = outcome($node, "SELECT floor(extract(epoch FROM comb_uuid_timestamp('$comb')))");
 	outcome($node, 'DROP EXTENSION seqid');
 	$node->poll_query_until('postgres', "SELECT floor(extract(epoch FROM clock_timestamp())) > $second") or die;

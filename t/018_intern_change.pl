@@ -53,7 +53,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION seqid');
 		't|f', 'plans: another dictionary under the old name is another');
 	is($session->query("SELECT intern_id('two.renamed', 'd'), intern_id('one.renamed', 'd')"),
 		'3|4', 'plans: each draws from its sequence');
-	$other->query("SELECT intern_drop('one.renamed')");
+	$other->query("DROP TABLE one.renamed");
 
 	# Another sequence, which the default names.
 	$other->query(
@@ -68,7 +68,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION seqid');
 	is($session->query("SELECT intern_id('two.renamed', 'f')"), '1001', 'plans: one again');
 
 	# Dropped and made again under a name that prepared statements have.
-	$other->query("SELECT intern_drop('two.renamed'); SELECT intern_create('known', 5)");
+	$other->query("DROP TABLE two.renamed; SELECT intern_create('known', 5)");
 	is($session->query("EXECUTE find ('a')"), '', 'plans: made again, it is empty');
 	is($session->query("SELECT scatter_ordinal(intern_id('known', 'b'), 5)"), '0', 'plans: made again, it starts');
 	is($session->query("SELECT scatter_ordinal(id, 5) FROM (VALUES (known_id('a')), (intern_id('known', 'b'))) AS v (id)"),
@@ -90,7 +90,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION seqid');
 	for my $end ('ROLLBACK', 'COMMIT')
 	{
 		$other->query('BEGIN');
-		$other->query("SELECT intern_drop('own')");
+		$other->query("DROP TABLE own");
 		$session->send("SELECT scatter_ordinal(intern_id('own', 'c'), 5)");
 		SeqidSession::wait_until_blocked($node, $session);
 		$other->query($end);
@@ -99,20 +99,6 @@ $node->safe_psql('postgres', 'CREATE EXTENSION seqid');
 			$end eq 'COMMIT' ? qr/^ERROR:  42P01: dictionary with OID \d+ does not exist$/m : qr/\A\z/,
 			"dropped while waited for, $end: error");
 	}
-	# Two drop it at the same moment: neither waits for the other in a circle.
-	my $rival = SeqidSession->new($node);
-	my $errors;
-
-	$other->query('BEGIN');
-	$other->query('LOCK TABLE known');
-	$_->send("SELECT intern_drop('known')") for $session, $rival;
-	SeqidSession::wait_until_blocked($node, $session, $rival);
-	$other->query('ROLLBACK');
-	$_->answer for $session, $rival;
-	$errors = $session->errors . $rival->errors;
-	my @codes = $errors =~ /ERROR:  (\w+)/g;
-	is("@codes", '42P01', 'dropped by two: one of them is told');
-	$rival->close;
 	is($other->errors, '', 'plans: no error in the other session');
 	$session->close;
 	$other->close;

@@ -14,7 +14,7 @@ my $node = new_server('main', clock => $clock, conf => <<'CONF');
 restart_after_crash = on
 max_prepared_transactions = 5
 max_worker_processes = 8
-seqid.max_clock_regression = 45min
+seqid.max_lead = 45min
 CONF
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 $node->safe_psql('other', 'CREATE EXTENSION seqid');

@@ -11,7 +11,7 @@ use SeqidTest;
 # The shard of the late server is lower: only time can put its ids above the others.
 my %clock = map { $_ => SeqidClock->new } 'early', 'late';
 my $early = new_server('early', clock => $clock{early});
-my $late = new_server('late', clock => $clock{late}, streaming => 1, conf => "seqid.max_clock_regression = 10min\nseqid.shards = 3");
+my $late = new_server('late', clock => $clock{late}, streaming => 1, conf => "seqid.max_lead = 10min\nseqid.shards = 3");
 my @kinds = ('snowflake', 'snowflake53', 'comb_uuid');
 my %foreign = (snowflake => 'snowflake_nextval(900)', snowflake53 => 'snowflake53_nextval(30)', comb_uuid => 'comb_uuid()');
 my %own = (snowflake => 'snowflake_nextval()', snowflake53 => 'snowflake53_nextval()', comb_uuid => 'comb_uuid()');

@@ -29,7 +29,7 @@ CREATE FUNCTION draw() RETURNS bigint LANGUAGE plpgsql PARALLEL SAFE AS 'BEGIN R
 CREATE FUNCTION draw_of_server() RETURNS bigint LANGUAGE plpgsql PARALLEL SAFE AS 'BEGIN RETURN snowflake_nextval(); END';
 CREATE FUNCTION draw_comb() RETURNS uuid LANGUAGE plpgsql PARALLEL SAFE AS 'BEGIN RETURN comb_uuid(); END';
 ALTER DATABASE postgres SET seqid.shards = '7';
-ALTER DATABASE postgres SET seqid.max_clock_regression = '1h';
+ALTER DATABASE postgres SET seqid.max_lead = '1h';
 SQL
 
 # Runs a query in a new session, which has its settings afterwards.
@@ -42,7 +42,7 @@ sub check ($participation, $sql, $expected, $again = undef)
 	is($session->outcome($sql), $expected, $what);
 	is($session->outcome('SELECT snowflake_shard(snowflake_nextval(5)), snowflake_shard(snowflake_nextval())'),
 		'5|7', "$what: then it generates keys");
-	is($session->outcome('SHOW seqid.max_clock_regression'), '1h', "$what: has the limit");
+	is($session->outcome('SHOW seqid.max_lead'), '1h', "$what: has the limit");
 	is($session->outcome('SELECT snowflake_nextval(31)'), '55000', "$what: has the list");
 	is($session->outcome($sql), $again, "$what: then it works") if $again;
 	is($session->errors, '', "$what: without a warning");

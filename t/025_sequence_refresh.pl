@@ -134,7 +134,7 @@ crash_with_clock_behind('ahead', $session);
 $publisher_clock->set('+1h');
 refresh('an hour ahead');
 is(outcome($subscriber, 'SELECT snowflake_nextval(5)'), '55000', 'an hour ahead: the subscriber refuses keys');
-push @keys, outcome($subscriber, "SET seqid.max_clock_regression = '2h'; SELECT snowflake_nextval(5)");
+push @keys, outcome($subscriber, "SET seqid.max_lead = '2h'; SELECT snowflake_nextval(5)");
 like($keys[-1], qr/^\d+$/, 'an hour ahead: a larger limit lets keys go on');
 
 my %seen;

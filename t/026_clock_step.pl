@@ -98,7 +98,7 @@ sub check_order ($kind, $what, $outcome)
 
 for my $limit ('10s', '1h')
 {
-	$session->query("SET seqid.max_clock_regression = '$limit'");
+	$session->query("SET seqid.max_lead = '$limit'");
 	for my $call (@calls)
 	{
 		my ($kind, $sql) = @$call;

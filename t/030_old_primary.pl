@@ -13,6 +13,7 @@ use SeqidPage;
 my $page = SeqidPage->new("$FindBin::RealBin/../docs/clusters.md");
 my $conf = "seqid.shards = '0-3'\nseqid.allowed_shards = '0-3'\n";
 my $registry = new_server('registry');
+$registry->safe_psql('postgres', slurp_file("$FindBin::RealBin/../examples/registry/registry.sql"));
 my $old = new_server('old', streaming => 1, conf => $conf);
 
 my ($where) = $page->recipe('where');
@@ -30,7 +31,7 @@ sub check_in ($server, $node, $address = undef)
 	return outcome($registry, $call);
 }
 
-is(outcome($registry, "SELECT seqid.shard_claim('shop', 4)"), '0-3', 'the cluster claims shards');
+is(outcome($registry, "SELECT shard_registry.claim('shop', 4)"), '0-3', 'the cluster claims shards');
 is(check_in($old, 'one'), '', 'the primary');
 
 $old->safe_psql('postgres', q{
@@ -78,7 +79,7 @@ is(read_events($new, $outside), '', 'a position outside: a row is missing after 
 # A clone of the machine: the same node name, files and timeline
 #
 
-$registry->safe_psql('postgres', 'UPDATE seqid.shard_registry SET timeline = NULL');
+$registry->safe_psql('postgres', 'UPDATE shard_registry.shards SET timeline = NULL');
 is(check_in($old, 'one'), '', 'the old primary is accepted again');
 $old->backup('clone');
 my $clone = PostgreSQL::Test::Cluster->new('clone');
@@ -87,6 +88,6 @@ $clone->start;
 is(outcome($clone, 'SELECT timeline FROM seqid.stat_server'), 1, 'the clone has the timeline of its original');
 is(check_in($clone, 'one'), '', 'the clone is later');
 like(check_in($old, 'one'), qr/"one" on timeline 1/, 'the original, beside its clone');
-is(outcome($registry, 'SELECT count(*) FROM seqid.shard_conflicts'), 2, 'the registry keeps two conflicts');
+is(outcome($registry, 'SELECT count(*) FROM shard_registry.conflicts'), 2, 'the registry keeps two conflicts');
 
 done_testing();

@@ -39,13 +39,14 @@
  *	  lower than any mark before (highest_ms).  So a backend that still relies on the
  *	  mark of a dropped relation generates no key beyond the new mark.
  *
- * 4. If the mark can be too low and the clock is behind the last checkpoint, the end
- *	  of that checkpoint's second is a floor.  A mark that was never written does not
- *	  cover keys from before DROP EXTENSION.  A mark of an earlier lifetime can be
- *	  older than rows on disk after pg_resetwal, which writes the clock's time into
- *	  its checkpoint.  In the second case only a checkpoint within
- *	  seqid.max_clock_regression counts: a clock that was far ahead before a restart
- *	  must not stop databases that generated no keys then.
+ * 4. The mark can be too low in two cases.  A mark that was never written does not
+ *	  cover keys from before DROP EXTENSION.  A mark of an earlier lifetime can be older
+ *	  than rows on disk after pg_resetwal, which writes the clock's time into its
+ *	  checkpoint.  In both cases, if the clock is behind the last checkpoint, the end of
+ *	  that checkpoint's second is a floor.  In the second case there is a limit: a
+ *	  checkpoint that is ahead of the clock by more than seqid.max_lead does not count,
+ *	  because a clock that was far ahead before a restart must not stop databases that
+ *	  generated no keys then.
  *
  * 5. The mark survives only if its relation does.  While the transaction that
  *	  created the relation is open, its commit is forced to disk, and each call reads
@@ -56,6 +57,8 @@
  * Floor and marks belong to the database.  A mark that is far ahead holds back the
  * keys of its own database only, whether it was restored, set by a user, or raised
  * while the clock was wrong.
+ *
+ * docs/diagrams/mark.svg shows the times of this file and of database_state.h in their order.
  *
  * The mark is raised a second ahead of the keys, and again when half of that second is
  * used up.  The backend that gets the buffer's lock does that while the others
@@ -252,9 +255,9 @@ static int64
 checkpoint_floor_ms(bool written)
 {
 	int64		second_ms = seqid_checkpoint_ms();
-	int64		ahead_ms = second_ms - wall_clock_read_ms();
+	int64		lead_ms = second_ms - wall_clock_read_ms();
 
-	if (ahead_ms <= 0 || (written && ahead_ms > seqid_max_clock_regression_ms))
+	if (lead_ms <= 0 || (written && lead_ms > seqid_max_lead_ms))
 		return 0;
 	return Min(second_ms + WALL_MS_PER_S - 1, MARK_MAX_MS);
 }

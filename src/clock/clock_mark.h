@@ -8,9 +8,9 @@
 #include "postgres.h"
 
 /*
- * Keys up to this time, in milliseconds since 1970, need no look at the mark, which is
- * known to be durable and later.  The difference leaves time to raise the mark.  Only
- * clock_mark.c writes it.
+ * This backend can return keys up to this time, in milliseconds since 1970, without
+ * reading the mark, because it knows that a later mark is durable.  The difference leaves
+ * time to raise the mark.  Only clock_mark.c writes it.
  */
 extern int64 seqid_recheck_mark_after_ms;
 

@@ -15,11 +15,11 @@
  * 1. While the clock runs forward, no counter is more than queue_ms ahead of it, and
  *	  no tick is returned before its millisecond has come.
  *
- * 2. A counter that is further ahead, because the clock was set back, enters a later
- *	  millisecond only after the clock has ticked.  Say a backend moves the counter into
- *	  a millisecond when the clock shows t.  The next backend that moves it on has read
- *	  the counter in that millisecond, so at t or later, and has then seen the clock
- *	  tick.  So the counter gains no more than the clock, however many sessions call.
+ * 2. A counter that is further ahead, because the clock was set back, does not gain on
+ *	  the clock, however many sessions call: the clock ticks between two milliseconds
+ *	  that the counter enters.  Proof: a backend moves the counter into a millisecond
+ *	  when the clock shows t.  The next backend that moves the counter on has read it in
+ *	  that millisecond, so at t or later, and has then seen the clock tick.
  *
  * A clock that is set back counts as one that ticks, because no call sleeps for the
  * length of the step.  If the clock stands still, two milliseconds of real time count
@@ -35,7 +35,8 @@
  * enters a later millisecond at the pace of the clock, whatever its lead.
  *
  * A witness, which only trusted roles can call, raises a counter by up to
- * seqid.max_clock_regression at once.
+ * seqid.max_lead at once.  A backfill raises one to the clock at most; see
+ * snowflake_backfill.c.
  *
  * Order of memory accesses: where it matters how far a counter is ahead, the clock is
  * read after the counter.  A clock that was read before can be older than the
@@ -81,16 +82,16 @@ check_epoch(const SnowflakeLayout *layout, int64 clock_ms)
 }
 
 static void
-check_lead(const SnowflakeLayout *layout, int shard, int64 ahead_ms)
+check_lead(const SnowflakeLayout *layout, int shard, int64 lead_ms)
 {
-	if (ahead_ms > seqid_max_clock_regression_ms)
+	if (lead_ms > seqid_max_lead_ms)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("clock is %lld ms behind the next %s id of shard %d",
-						(long long) ahead_ms, layout->name, shard),
+						(long long) lead_ms, layout->name, shard),
 				 errdetail("An id can be at most %.0f ms ahead of the clock.",
-						   seqid_max_clock_regression_ms),
-				 errhint("Correct the clock, wait until it has caught up, or raise \"seqid.max_clock_regression\".")));
+						   seqid_max_lead_ms),
+				 errhint("Correct the clock, wait until it has caught up, or raise \"seqid.max_lead\".")));
 }
 
 /* How far ahead of the clock a call can claim a millisecond. */
@@ -147,7 +148,7 @@ seqid_reserve_slowly(const SnowflakeLayout *layout, int shard,
 		WallTime	clock;
 		int64		first;
 		int64		first_ms;
-		int64		ahead_ms;
+		int64		lead_ms;
 
 		/* The clock must not be older than the counter; see above. */
 		pg_read_barrier();
@@ -155,26 +156,26 @@ seqid_reserve_slowly(const SnowflakeLayout *layout, int shard,
 
 		first = counter_next_run(counter, (int64) last, clock, at_least);
 		first_ms = tick_ms(counter.fraction_bits, first);
-		ahead_ms = first_ms - clock.unix_ms;
+		lead_ms = first_ms - clock.unix_ms;
 
 		if (counter.has_limit)
 			check_epoch(layout, clock.unix_ms);
 		check_time_left(layout, counter.last_ms, clock.unix_ms);
 
 		/* Invariant 2. */
-		if (ahead_ms > farthest_claim_ms(counter, &pace) &&
+		if (lead_ms > farthest_claim_ms(counter, &pace) &&
 			first_ms != last_ms && pace.seen_ms != last_ms)
 		{
 			wait_for_tick(&pace, counter.events, last_ms, clock.unix_ms);
 			continue;
 		}
 
-		if (counter.has_limit && ahead_ms > counter.queue_ms)
+		if (counter.has_limit && lead_ms > counter.queue_ms)
 		{
 			if (!behind)
 				pg_atomic_fetch_add_u64(&counter.events->clock_regressions, 1);
 			behind = true;
-			check_lead(layout, shard, ahead_ms);
+			check_lead(layout, shard, lead_ms);
 		}
 
 		/* After check_lead(), whose error helps more if the clock is wrong. */
@@ -183,7 +184,7 @@ seqid_reserve_slowly(const SnowflakeLayout *layout, int shard,
 		if (!counter_claim_run(counter, &last, first, at_most, reserved))
 			continue;
 
-		if (ahead_ms > 0 && ahead_ms <= counter.queue_ms)
+		if (lead_ms > 0 && lead_ms <= counter.queue_ms)
 			wait_in_queue(layout, shard, counter.events, clock.unix_ms, first_ms);
 		return first;
 	}

@@ -46,7 +46,7 @@ typedef struct Counter
 	/* How many milliseconds can be claimed before they come. */
 	int64		queue_ms;
 
-	/* Whether seqid.max_clock_regression limits the lead. */
+	/* Whether seqid.max_lead limits the lead. */
 	bool		has_limit;
 
 	/* Counted for statistics, unless NULL. */

@@ -20,13 +20,10 @@
  */
 #include "postgres.h"
 
-#include "access/xlog.h"
 #include "clock/clock_mark.h"
 #include "clock/mark_page.h"
 #include "clock/settled_horizon.h"
 #include "clock/transaction_slot.h"
-#include "miscadmin.h"
-#include "pg/durable_wal.h"
 #include "pg/test_stop.h"
 #include "pg/wall_clock.h"
 #include "state/database_state.h"
@@ -48,35 +45,33 @@ covered_now_ms(void)
 	return now_ms;
 }
 
-int64
-seqid_settle_horizon(XLogRecPtr *lsn)
+KeysLook
+seqid_look_at_keys(void)
 {
 	DatabaseState *database = seqid_database_state();
+	int64		before_ms = (int64) pg_atomic_read_u64(&database->horizon.min_key_ms);
+	int64		now_ms;
 	int64		settled_ms;
+	KeysLook	look;
 
 	seqid_atomic_raise(&database->horizon.min_key_ms, (uint64) covered_now_ms());
-	settled_ms = (int64) pg_atomic_read_u64(&database->horizon.min_key_ms);
+	now_ms = (int64) pg_atomic_read_u64(&database->horizon.min_key_ms);
 
-	/* transaction_slot.c: raise before the scan (2), slots before locks (6). */
+	/* transaction_slot.c: raise before the scan (2), slots before locks (7). */
 	pg_memory_barrier();
 	test_stop(TEST_STOP_RAISED);
-	settled_ms = seqid_earliest_registered_ms(settled_ms);
+	settled_ms = seqid_earliest_registered_ms(now_ms);
 	pg_read_barrier();
 	test_stop(TEST_STOP_SCANNED);
 	settled_ms = seqid_earliest_prepared_ms(settled_ms);
 
+	/* Those that have begun since the look before are registered with its time. */
+	look.goal_ms = settled_ms < before_ms ? settled_ms : now_ms;
+	look.unwatched_ms = now_ms - before_ms;
+
+	/* Can return what another session has published, after its scan. */
 	seqid_atomic_raise(&database->horizon.published_ms, (uint64) settled_ms);
-	settled_ms = (int64) pg_atomic_read_u64(&database->horizon.published_ms);
-
-	/*
-	 * After the last scan, our own or that of the session that published a
-	 * later time: all transactions that had ended have written their commit
-	 * records before this place.  A crash must not undo commits that a reader
-	 * has seen, so we flush.  Most commits have done so already.
-	 */
+	look.settled_ms = (int64) pg_atomic_read_u64(&database->horizon.published_ms);
 	pg_read_barrier();
-	*lsn = seqid_wal_insert_end();
-	XLogFlush(*lsn);
-
-	return settled_ms;
+	return look;
 }

@@ -7,18 +7,54 @@
 
 #include "postgres.h"
 
-#include "access/xlogdefs.h"
+#include "bits/comb_layout.h"
+#include "bits/snowflake_layout.h"
+#include "utils/uuid.h"
+
+/* Times are in milliseconds since 1970. */
+typedef struct KeysLook
+{
+	/*
+	 * Every transaction of this database that generated a key with an earlier time has
+	 * ended, and no such key will be generated.  Never less than before, in this server
+	 * lifetime or in an earlier one.
+	 */
+	int64		settled_ms;
+
+	/* What it would be without the transactions that began after the look before. */
+	int64		goal_ms;
+
+	int64		unwatched_ms;	/* since the look before, by any session */
+} KeysLook;
 
 /*
- * Returns a time in milliseconds since 1970.  Every transaction of this database that
- * generated a key with an earlier time has ended, and no such key will be generated.
- * The result is never less than an earlier result, in this server lifetime or before.
- * *lsn is flushed.  A standby that has replayed it has the rows of the transactions
- * that ended.
- *
- * Can raise the durable mark, and raises its errors; see clock_mark.h.  Must not be
- * called during recovery.
+ * Looks once, and does not wait for transactions.  The commits of those that have ended can
+ * still have to be flushed.  Can raise the durable mark, and raises its errors; see
+ * clock_mark.h.  Must not be called during recovery.
  */
-extern int64 seqid_settle_horizon(XLogRecPtr *lsn);
+extern KeysLook seqid_look_at_keys(void);
+
+/*
+ * Returns the smallest id with a time: settled ids are less.  After the end of the layout's
+ * time, returns its largest id plus 1, or the largest bigint; the smallest bigint for a
+ * time before the first one.
+ */
+static inline int64
+settled_snowflake_bound(const SnowflakeLayout *layout, int64 horizon_ms)
+{
+	if (horizon_ms < layout->epoch_unix_ms)
+		return PG_INT64_MIN;
+	if (horizon_ms > snowflake_last_ms(layout))
+		return Min(snowflake_max_id(layout), PG_INT64_MAX - 1) + 1;
+	return snowflake_id(layout, horizon_ms, 0, 0);
+}
+
+/* The smallest COMB with a time, as a new object. */
+static inline pg_uuid_t *
+settled_comb_bound(int64 horizon_ms)
+{
+	return uuid_store(palloc(UUID_LEN),
+					  comb_compose(tick_of_ms(COMB_FRACTION_BITS, Max(horizon_ms, 0)), 0));
+}
 
 #endif							/* SEQID_SETTLED_HORIZON_H */

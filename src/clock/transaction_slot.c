@@ -32,14 +32,16 @@
  *
  * 5. The first process of a parallel group sets the slot, which does not change
  *	  before the transaction ends.  The others read min_key_ms later, so their keys
- *	  are not earlier.  A single writer stores min_key_ms again until no reader has
- *	  raised it in between.  Then its slot is not earlier than a published horizon,
- *	  and the horizon cannot go back to it after a crash, if the transaction was
- *	  prepared.
+ *	  are not earlier.
  *
- * 6. A prepared transaction leaves its process.  Before that it acquires a lock of a
- *	  class of our own.  The tag contains the time of the slot, or the published
- *	  horizon if that is later.  The server writes this lock with the prepared
+ * 6. A writer without a parallel group stores min_key_ms again until no reader has
+ *	  raised it in between.  So its slot is not earlier than a horizon that was
+ *	  published.  Otherwise the horizon could go back to the slot's time after a crash,
+ *	  if the transaction was prepared.
+ *
+ * 7. A prepared transaction leaves its process.  Before that it acquires a lock of a
+ *	  class that only this file uses.  The tag contains the time of the slot, or the
+ *	  published horizon if that is later.  The server writes this lock with the prepared
  *	  transaction, restores it after a crash or a promotion, and releases it after it
  *	  has made the transaction visible.  A reader that looks at slots first and at
  *	  locks second finds one of the two.
@@ -123,7 +125,7 @@ slot_ms(uint64 slot)
  */
 
 /*
- * A leader without the library would not acquire the lock of invariant 6 for the keys
+ * A leader without the library would not acquire the lock of invariant 7 for the keys
  * of its workers.  Then the workers have loaded the library during the parallel query,
  * when settings cannot be defined, so asking for the settings raises the error.
  */
@@ -192,7 +194,7 @@ seqid_register_new_writer(void)
 		if (likely(latest_ms == registered_ms) || !alone)
 			break;
 
-		/* Invariant 5: a reader can have published this time. */
+		/* Invariant 6: a reader can have published this time. */
 		registered_ms = latest_ms;
 		pg_atomic_write_u64(slot, slot_compose(registered_ms, lxid));
 	}
@@ -295,7 +297,7 @@ can_be_registered(void)
 		 seqid_dynamic_state_exists());
 }
 
-/* Invariant 6. */
+/* Invariant 7. */
 static void
 take_prepared_locks(void)
 {

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/stratnum.h"
@@ -18,8 +19,10 @@
 #include "intern/dictionary.h"
 #include "miscadmin.h"
 #include "pg/compat.h"
+#include "pg/test_stop.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -51,8 +54,8 @@ no_such_dictionary(Oid relid)
 			 errmsg("dictionary with OID %u does not exist", relid)));
 }
 
-Dictionary
-seqid_dictionary_open_locked(Oid relid)
+static Dictionary
+open_locked(Oid relid)
 {
 	Dictionary	dictionary = {.rel = try_relation_open(relid, NoLock)};
 
@@ -79,7 +82,7 @@ seqid_dictionary_open(Oid relid, bool for_insert)
 
 	may_insert = for_insert && is_allowed(relid, ACL_INSERT);
 	LockRelationOid(relid, may_insert ? RowExclusiveLock : AccessShareLock);
-	dictionary = seqid_dictionary_open_locked(relid);
+	dictionary = open_locked(relid);
 	dictionary.may_insert = may_insert;
 
 	return dictionary;
@@ -100,18 +103,6 @@ is_too_young(Relation index)
 							   TransactionXmin);
 }
 
-static void
-begin_statement(Search *search, bool by_term)
-{
-	Oid			type = by_term ? TEXTOID : INT8OID;
-
-	search->plan = seqid_sql_plan(psprintf(by_term ?
-										   "SELECT id FROM ONLY %s WHERE term OPERATOR(pg_catalog.=) $1" :
-										   "SELECT term FROM ONLY %s WHERE id OPERATOR(pg_catalog.=) $1",
-										   seqid_quoted_name(RelationGetRelid(search->dictionary->rel))),
-								  1, &type);
-}
-
 void
 seqid_search_begin(Search *search, const Dictionary *dictionary, bool by_term, Snapshot snapshot)
 {
@@ -120,14 +111,13 @@ seqid_search_begin(Search *search, const Dictionary *dictionary, bool by_term, S
 	*search = (Search)
 	{
 		.dictionary = dictionary,
-			.result_column = (AttrNumber) (by_term ? shape->id_column : shape->term_column),
-			.read_only = IsMVCCSnapshot(snapshot)
+			.result_column = (AttrNumber) (by_term ? shape->id_column : shape->term_column)
 	};
 	search->index = index_open(by_term ? shape->term_index : shape->id_index, AccessShareLock);
-	if (dictionary->row_security || (search->read_only && is_too_young(search->index)))
+	if (IsMVCCSnapshot(snapshot) && (dictionary->row_security || is_too_young(search->index)))
 	{
 		index_close(search->index, AccessShareLock);
-		begin_statement(search, by_term);
+		search->statement = seqid_sql_begin(dictionary, by_term ? FIND_ID : FIND_TERM);
 		return;
 	}
 	search->slot = table_slot_create(dictionary->rel, NULL);
@@ -142,7 +132,7 @@ seqid_search_begin(Search *search, const Dictionary *dictionary, bool by_term, S
 void
 seqid_search_end(Search *search)
 {
-	if (search->plan != NULL)
+	if (search->statement != NULL)
 	{
 		seqid_sql_end();
 		return;
@@ -167,22 +157,43 @@ found_column(const Search *search, AttrNumber column)
 	return slot_getattr(search->slot, column, &isnull);
 }
 
-/* A hash index, which only terms have, returns all rows whose terms have the same hash. */
 static bool
-is_wanted(Search *search)
+is_of_open_transaction(const Search *search)
 {
-	return !search->scan->xs_recheck ||
-		DatumGetBool(FunctionCall2Coll(&search->key.sk_func, search->key.sk_collation,
-									   found_column(search, search->dictionary->shape.term_column),
-									   search->key.sk_argument));
+	Snapshot	snapshot = search->scan->xs_snapshot;
+
+	return !IsMVCCSnapshot(snapshot) && TransactionIdIsValid(snapshot->xmin);
+}
+
+/*
+ * A hash index, which only terms have, returns all rows whose terms have the same hash.
+ * A toasted term of an open transaction is not compared, because it vanishes if the
+ * transaction rolls back.
+ */
+static bool
+is_wanted(const Search *search)
+{
+	Datum		wanted = search->key.sk_argument;
+	Datum		found;
+	bool		is_open;
+
+	if (!search->scan->xs_recheck)
+		return true;
+	found = found_column(search, search->dictionary->shape.term_column);
+	is_open = is_of_open_transaction(search);
+	if (is_open)
+		test_stop(TEST_STOP_TERM_FOUND);
+	if (is_open && VARATT_IS_EXTERNAL(DatumGetPointer(found)))
+		return toast_raw_datum_size(found) == toast_raw_datum_size(wanted);
+	return DatumGetBool(DirectFunctionCall2Coll(texteq, C_COLLATION_OID, found, wanted));
 }
 
 bool
 seqid_search_find(Search *search, Datum value, Datum *result)
 {
 	CHECK_FOR_INTERRUPTS();
-	if (search->plan != NULL)
-		return seqid_sql_run(search->dictionary, search->plan, &value, search->read_only, result);
+	if (search->statement != NULL)
+		return seqid_sql_run(search->statement, &value, true, result);
 
 	search->key.sk_argument = value;
 	index_rescan(search->scan, &search->key, 1, NULL, 0);

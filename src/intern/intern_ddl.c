@@ -1,9 +1,7 @@
 /*
  * intern_ddl.c
- *	  Creating and dropping dictionaries.
- *
- * Both do what the user could do by hand, as the current user: CREATE TABLE,
- * ALTER TABLE and DROP TABLE.
+ *	  Creates dictionaries, as the user could by hand: CREATE TABLE and ALTER TABLE, as the
+ *	  current user.
  */
 #include "postgres.h"
 
@@ -125,66 +123,4 @@ intern_create(PG_FUNCTION_ARGS)
 	SPI_finish();
 
 	PG_RETURN_OID(relid);
-}
-
-/* The hint of DROP TABLE names CASCADE, which intern_drop() does not have. */
-static void
-correct_hint(void *table)
-{
-	if (geterrcode() == ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST)
-		errhint("Drop these objects first, or run DROP TABLE %s CASCADE instead of intern_drop().",
-				(char *) table);
-}
-
-/* Drops a table, whose name is quoted. */
-static void
-drop_table(char *table)
-{
-	ErrorContextCallback callback;
-
-	callback.previous = error_context_stack;
-	callback.callback = correct_hint;
-	callback.arg = table;
-	error_context_stack = &callback;
-	run_utility(psprintf("DROP TABLE %s", table));
-	error_context_stack = callback.previous;
-}
-
-/*
- * intern_drop(dictionary regclass) returns void
- *	  Drops a dictionary and its sequence.  Raises 42809 if it is not a dictionary, 42501
- *	  if the user does not own it, 2BP01 if other objects depend on it, 25006 on a
- *	  standby, and the errors of DROP TABLE.
- */
-PG_FUNCTION_INFO_V1(intern_drop);
-Datum
-intern_drop(PG_FUNCTION_ARGS)
-{
-	Oid			relid = PG_GETARG_OID(0);
-	char	   *name = get_rel_name(relid);
-	Dictionary	dictionary;
-
-	seqid_prevent_during_recovery("execute intern_drop()");
-
-	/* A user who cannot drop it must not lock it, either. */
-	if (name != NULL && !compat_owns_relation(relid, GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, name);
-
-	/*
-	 * A weaker lock, raised later, would let two sessions wait for each
-	 * other.
-	 */
-	LockRelationOid(relid, AccessExclusiveLock);
-	dictionary = seqid_dictionary_open_locked(relid);
-	seqid_dictionary_close(&dictionary);
-
-	SPI_connect();
-	drop_table(seqid_quoted_name(relid));
-	SPI_finish();
-
-	/* The lock does not hold the schema's name. */
-	if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relid)))
-		seqid_dictionary_was_renamed();
-
-	PG_RETURN_VOID();
 }

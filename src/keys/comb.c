@@ -18,11 +18,10 @@
 
 #include "bits/comb_layout.h"
 #include "clock/counter.h"
+#include "codec/comb_check.h"
 #include "fmgr.h"
-#include "keys/comb_check.h"
 #include "keys/key_run.h"
 #include "pg/entropy.h"
-#include "pg/session_zone.h"
 #include "state/database_state.h"
 #include "state/guc.h"
 #include "utils/builtins.h"
@@ -94,69 +93,50 @@ comb_uuids(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_uuid_at(created_at timestamptz) returns uuid
+ * comb_uuid_at(at timestamptz) returns uuid
  *	  Returns a COMB with this time, to the microsecond, and random bits.
- *	  Errors: 22003 if the time is not between 1970-01-01 and 10889-08-02.  42804 if it
- *	  was converted from a type without time zone.
+ *	  Errors: 22003 if the time is not between 1970-01-01 and 10889-08-02.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_at);
 Datum
 comb_uuid_at(PG_FUNCTION_ARGS)
 {
-	int64		tick = seqid_checked_comb_tick(PG_GETARG_TIMESTAMPTZ(0));
-
-	seqid_require_time_zone(fcinfo->flinfo);
-	PG_RETURN_UUID_P(comb_at_tick(tick));
+	PG_RETURN_UUID_P(comb_at_tick(seqid_checked_comb_tick(PG_GETARG_TIMESTAMPTZ(0))));
 }
 
 /* Returns the tick of a COMB.  Raises 22023 if it is too far ahead of the clock. */
 static int64
-validated_tick(const pg_uuid_t *uuid)
+credible_tick(const pg_uuid_t *uuid)
 {
 	int64		tick = comb_tick(seqid_checked_comb(uuid));
-	int64		ahead_ms = tick_ms(COMB_FRACTION_BITS, tick) - wall_clock_read_ms();
+	int64		lead_ms = tick_ms(COMB_FRACTION_BITS, tick) - wall_clock_read_ms();
 
 	seqid_require_settings();
-	if (ahead_ms > seqid_max_clock_regression_ms)
+	if (lead_ms > seqid_max_lead_ms)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("uuid %s is in the future",
 						DatumGetCString(DirectFunctionCall1(uuid_out,
 															UUIDPGetDatum(uuid)))),
-				 errdetail("Its time is %lld ms ahead of the clock, and \"seqid.max_clock_regression\" is %.0f ms.",
-						   (long long) ahead_ms, seqid_max_clock_regression_ms),
+				 errdetail("Its time is %lld ms ahead of the clock, and \"seqid.max_lead\" is %.0f ms.",
+						   (long long) lead_ms, seqid_max_lead_ms),
 				 errhint("Compare the clocks of this server and of the server that generated the UUID.")));
 	return tick;
-}
-
-/*
- * comb_uuid_validate(id uuid) returns uuid
- *	  Returns the argument.
- *	  Errors: 22023 if it is not a COMB, or if it is ahead of the clock by more than
- *	  seqid.max_clock_regression.
- */
-PG_FUNCTION_INFO_V1(comb_uuid_validate);
-Datum
-comb_uuid_validate(PG_FUNCTION_ARGS)
-{
-	pg_uuid_t  *uuid = PG_GETARG_UUID_P(0);
-
-	(void) validated_tick(uuid);
-	PG_RETURN_UUID_P(uuid);
 }
 
 /*
  * comb_uuid_witness(id uuid) returns uuid
  *	  Returns the argument.  All COMBs that this database generates later are greater,
  *	  also after a restart.
- *	  Errors: those of comb_uuid_validate(); 55000 if the mark is missing.
+ *	  Errors: 22023 if it is not a COMB, or if it is ahead of the clock by more than
+ *	  seqid.max_lead; 55000 if the mark is missing.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_witness);
 Datum
 comb_uuid_witness(PG_FUNCTION_ARGS)
 {
 	pg_uuid_t  *uuid = PG_GETARG_UUID_P(0);
-	int64		tick = validated_tick(uuid);
+	int64		tick = credible_tick(uuid);
 
 	seqid_atomic_raise(&seqid_database_state()->comb.tick, (uint64) tick);
 	(void) seqid_cover_with_mark(tick_ms(COMB_FRACTION_BITS, tick));

@@ -8,9 +8,9 @@
 #include "postgres.h"
 
 #include "bits/scatter_permutation.h"
-#include "commands/sequence.h"
 #include "fmgr.h"
 #include "keys/scatter.h"
+#include "state/logged_sequence.h"
 
 int
 seqid_checked_prefix_bits(int32 prefix_bits)
@@ -38,7 +38,7 @@ checked_id(int64 id)
 int64
 seqid_scatter_next(Oid sequence, int prefix_bits, bool check_permissions)
 {
-	int64		value = nextval_internal(sequence, check_permissions);
+	int64		value = seqid_durable_nextval(sequence, check_permissions);
 
 	if (value < 1)
 		ereport(ERROR,

@@ -17,11 +17,11 @@
 #include "postgres.h"
 
 #include "bits/uuid_bits.h"
-#include "commands/sequence.h"
 #include "fmgr.h"
 #include "pg/entropy.h"
 #include "pg/wall_clock.h"
 #include "port/pg_bitutils.h"
+#include "state/logged_sequence.h"
 
 /* Returns at most 32, because there are fewer than 2^31 blocks. */
 static int
@@ -76,7 +76,7 @@ uuid_sequence_nextval(PG_FUNCTION_ARGS)
 				 errdetail("The block count must be positive.")));
 
 	/* A sequence can return the smallest bigint: subtract without overflow. */
-	value = (int64) ((uint64) nextval_internal(sequence, true) - 1);
+	value = (int64) ((uint64) seqid_durable_nextval(sequence, true) - 1);
 
 	PG_RETURN_UUID_P(uuid_in_block(value, block_size, block_count));
 }

@@ -14,10 +14,10 @@
 
 #include "bits/snowflake_layout.h"
 #include "clock/counter.h"
+#include "codec/snowflake_sql.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "keys/key_run.h"
-#include "keys/snowflake_sql.h"
 #include "state/guc.h"
 #include "state/server_shard.h"
 
@@ -87,7 +87,7 @@ next_id(const SnowflakeLayout *layout, int64 shard)
  *	  current one is used up.
  *	  Errors: 22023 if the shard is out of range.  25006 on a standby.  55000 if
  *	  seqid.allowed_shards does not contain the shard, if the clock is behind by more
- *	  than seqid.max_clock_regression or before 2023, or if the mark is missing.
+ *	  than seqid.max_lead or before 2023, or if the mark is missing.
  *	  2200H after 2092-09-06, the end of the 41 bits of time.
  */
 static pg_attribute_always_inline Datum
@@ -159,8 +159,31 @@ nextvals(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextvals, nextvals, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextvals, nextvals, snowflake_53);
 
+/* Reserves consecutive ids of one millisecond, and returns the first. */
+static pg_attribute_always_inline int64
+next_block(const SnowflakeLayout *layout, int64 shard, int64 count)
+{
+	int			max_count = (int) snowflake_max_sequence(layout) + 1;
+	int			reserved;
+	int64		first;
+
+	if (count < 1 || count > max_count)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("block size %lld is out of range", (long long) count),
+				 errdetail("A block must have between 1 and %d %s ids.",
+						   max_count, layout->name)));
+	check_may_issue(layout, shard);
+
+	first = seqid_reserve_ticks(layout, (int) shard, (int) count, (int) count, &reserved);
+
+	/* snowflake_currval() then returns the last id of the block. */
+	(void) issue_id(layout, first + count - 1, (int) shard);
+	return snowflake_of_tick(layout, first, (int) shard);
+}
+
 /*
- * snowflake_nextblock(shard bigint, count int) returns bigint
+ * snowflake_nextblock(shard bigint, count bigint) returns bigint
  *	  Reserves count consecutive ids of the shard, 0 to 1023, and returns the first.
  *	  All have the same millisecond, and no other call returns any of them.
  *	  Errors: 22023 if the count is not between 1 and 4096, the ids of a millisecond
@@ -169,29 +192,25 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextvals, nextvals, snowflake_53);
 static pg_attribute_always_inline Datum
 nextblock(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 {
-	int64		shard = PG_GETARG_INT64(0);
-	int32		count = PG_GETARG_INT32(1);
-	int			max_count = (int) snowflake_max_sequence(layout) + 1;
-	int			reserved;
-	int64		first;
-
-	if (count < 1 || count > max_count)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("block size %d is out of range", count),
-				 errdetail("A block must have between 1 and %d %s ids.",
-						   max_count, layout->name)));
-	check_may_issue(layout, shard);
-
-	first = seqid_reserve_ticks(layout, (int) shard, count, count, &reserved);
-
-	/* snowflake_currval() then returns the last id of the block. */
-	(void) issue_id(layout, first + count - 1, (int) shard);
-	PG_RETURN_INT64(snowflake_of_tick(layout, first, (int) shard));
+	PG_RETURN_INT64(next_block(layout, PG_GETARG_INT64(0), PG_GETARG_INT64(1)));
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextblock, nextblock, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextblock, nextblock, snowflake_53);
+
+/*
+ * snowflake_nextblock(count bigint) returns bigint
+ *	  The same for this server's shard, which seqid.shards determines.
+ *	  Errors: those of snowflake_nextblock(shard, count) and of snowflake_nextval().
+ */
+static pg_attribute_always_inline Datum
+nextblock_of_server(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+{
+	PG_RETURN_INT64(next_block(layout, server_shard(layout), PG_GETARG_INT64(0)));
+}
+
+LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextblock_of_server, nextblock_of_server, snowflake_64);
+LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextblock_of_server, nextblock_of_server, snowflake_53);
 
 /*
  * Raises the counter of this server's shard to the last tick of the id's millisecond,
@@ -203,15 +222,15 @@ raise_to_id(const SnowflakeLayout *layout, int64 id)
 {
 	int			shard = server_shard(layout);
 	int64		ms = snowflake_id_unix_ms(layout, id);
-	int64		ahead_ms = ms - wall_clock_read_ms();
+	int64		lead_ms = ms - wall_clock_read_ms();
 
 	check_may_issue(layout, shard);
-	if (ahead_ms > seqid_max_clock_regression_ms)
+	if (lead_ms > seqid_max_lead_ms)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s id %lld is in the future", layout->name, (long long) id),
-				 errdetail("Its time is %lld ms ahead of the clock, and \"seqid.max_clock_regression\" is %.0f ms.",
-						   (long long) ahead_ms, seqid_max_clock_regression_ms),
+				 errdetail("Its time is %lld ms ahead of the clock, and \"seqid.max_lead\" is %.0f ms.",
+						   (long long) lead_ms, seqid_max_lead_ms),
 				 errhint("Compare the clocks of this server and of the server that generated the id.")));
 
 	seqid_atomic_raise(seqid_shard_tick(seqid_shared_state(), layout, shard),
@@ -224,7 +243,7 @@ raise_to_id(const SnowflakeLayout *layout, int64 id)
  *	  Returns the argument.  All ids that this server's shard returns later are
  *	  greater.  In this database that holds after a restart, too.
  *	  Errors: 22003 if the id is out of range; 22023 if it is ahead of the clock by
- *	  more than seqid.max_clock_regression; all others of snowflake_nextval().
+ *	  more than seqid.max_lead; all others of snowflake_nextval().
  */
 static pg_attribute_always_inline Datum
 witness(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)

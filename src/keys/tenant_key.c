@@ -8,8 +8,8 @@
  */
 #include "postgres.h"
 
-#include "commands/sequence.h"
 #include "fmgr.h"
+#include "state/logged_sequence.h"
 
 #define TENANT_KEY_TENANT_BITS	22
 #define TENANT_KEY_ENTITY_BITS	40
@@ -80,7 +80,7 @@ tenant_key_entity(PG_FUNCTION_ARGS)
 }
 
 /*
- * tenant_key_nextval(tenant_id bigint, entities regclass) returns bigint
+ * tenant_key_nextval(tenant_id bigint, sequence regclass) returns bigint
  *	  Returns the key of a tenant and the next value of a sequence.
  *	  Errors: 22003 if tenant_id is not between 0 and 2^22 - 1, or the value not between
  *	  0 and 2^40 - 1; all errors of nextval().
@@ -92,5 +92,5 @@ tenant_key_nextval(PG_FUNCTION_ARGS)
 	/* Check the tenant first, so that an error does not use up a value. */
 	int64		tenant = checked_part(PG_GETARG_INT64(0), TENANT_KEY_MAX_TENANT, "tenant id");
 
-	PG_RETURN_INT64(pack(tenant, nextval_internal(PG_GETARG_OID(1), true)));
+	PG_RETURN_INT64(pack(tenant, seqid_durable_nextval(PG_GETARG_OID(1), true)));
 }

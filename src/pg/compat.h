@@ -60,6 +60,27 @@
 #define compat_lock_lxid(lock)		((lock)->lxid)
 #endif
 
+/* The process of a virtual transaction, and of this one. */
+#if PG_VERSION_NUM >= 170000
+#define compat_vxid_process(vxid)	((vxid).procNumber)
+#define compat_own_process()		MyProcNumber
+#else
+#define compat_vxid_process(vxid)	((vxid).backendId)
+#define compat_own_process()		MyBackendId
+#endif
+
+/*
+ * Names a tranche of LWLocks.  From 19 on, the name belongs to shared memory; before, each
+ * process registers it.
+ */
+#if PG_VERSION_NUM >= 190000
+#define compat_new_tranche(name)			LWLockNewTrancheId(name)
+#define compat_register_tranche(id, name)	((void) (id))
+#else
+#define compat_new_tranche(name)			LWLockNewTrancheId()
+#define compat_register_tranche(id, name)	LWLockRegisterTranche(id, name)
+#endif
+
 /* The name of a wait in pg_stat_activity; before 17, all modules share one. */
 #if PG_VERSION_NUM >= 170000
 #define compat_wait_event(name)		WaitEventExtensionNew(name)
@@ -82,13 +103,9 @@
 #endif
 
 #if PG_VERSION_NUM >= 160000
-#define compat_owns_relation(relid, user) \
-	object_ownercheck(RelationRelationId, relid, user)
 #define compat_can_execute(function, user) \
 	(object_aclcheck(ProcedureRelationId, function, user, ACL_EXECUTE) == ACLCHECK_OK)
 #else
-#define compat_owns_relation(relid, user) \
-	pg_class_ownercheck(relid, user)
 #define compat_can_execute(function, user) \
 	(pg_proc_aclcheck(function, user, ACL_EXECUTE) == ACLCHECK_OK)
 #endif
@@ -118,14 +135,16 @@
 #endif
 
 /*
- * The number of a relation's file within its database and tablespace, and the
- * subtransaction of the open transaction that gave it this file.
+ * The number of a relation's file within its database and tablespace, that tablespace, and
+ * the subtransaction of the open transaction that gave it this file.
  */
 #if PG_VERSION_NUM >= 160000
 #define compat_file_number(rel)		((rel)->rd_locator.relNumber)
+#define compat_file_tablespace(rel)	((rel)->rd_locator.spcOid)
 #define compat_file_subid(rel)		((rel)->rd_firstRelfilelocatorSubid)
 #else
 #define compat_file_number(rel)		((rel)->rd_node.relNode)
+#define compat_file_tablespace(rel)	((rel)->rd_node.spcNode)
 #define compat_file_subid(rel)		((rel)->rd_firstRelfilenodeSubid)
 #endif
 

@@ -10,9 +10,11 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "pg/compat.h"
 #include "pg/segment.h"
 #include "storage/dsm_impl.h"
+#include "utils/memutils.h"
 
 /* The second remedy helps for any dynamic_shared_memory_type. */
 #define NO_DYNAMIC_ROOM_HINT \
@@ -69,7 +71,6 @@ create_or_find_dynamic(const char *name, SegmentHandle *handle, Size size,
 
 #else
 
-#include "miscadmin.h"
 #include "storage/dsm.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
@@ -196,6 +197,14 @@ seqid_attach_dynamic_segment(const char *name, SegmentHandle *handle,
 		.arg = NO_DYNAMIC_ROOM_HINT
 	};
 	void	   *segment;
+
+	/* A server of one process has no dynamic shared memory. */
+	if (!IsUnderPostmaster)
+	{
+		segment = MemoryContextAllocZero(TopMemoryContext, size);
+		init(segment);
+		return segment;
+	}
 
 	error_context_stack = &callback;
 	segment = create_or_find_dynamic(name, handle, size, init);

@@ -50,7 +50,8 @@ seqid_segment_exists(SegmentHandle *handle)
 
 /*
  * Does the same as seqid_attach_segment() in dynamic shared memory, also before 17:
- * for a segment that is larger than the slack of such a server.
+ * for a segment that is larger than the slack of such a server.  A process without a
+ * postmaster gets memory of its own.
  */
 extern void *seqid_attach_dynamic_segment(const char *name, SegmentHandle *handle,
 										  Size size, void (*init) (void *));

@@ -5,7 +5,10 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/xloginsert.h"
+#include "miscadmin.h"
 #include "pg/sequence_page.h"
+#include "storage/bufmgr.h"
 
 /* The struct without the padding at its end. */
 #define SEQUENCE_DATA_SIZE \
@@ -37,4 +40,40 @@ seqid_sequence_on_page(Page page)
 		return NULL;
 
 	return (Form_pg_sequence_data) ((char *) tuple + tuple->t_hoff);
+}
+
+static Form_pg_sequence_data
+sequence_in_buffer(Buffer buffer)
+{
+	Form_pg_sequence_data sequence = seqid_sequence_on_page(BufferGetPage(buffer));
+
+	if (sequence == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("page of a sequence is damaged")));
+	return sequence;
+}
+
+int64
+seqid_read_next_value(Buffer buffer, XLogRecPtr *lsn)
+{
+	Form_pg_sequence_data sequence = sequence_in_buffer(buffer);
+
+	*lsn = BufferGetLSNAtomic(buffer);
+	return sequence->is_called && sequence->last_value < PG_INT64_MAX ?
+		sequence->last_value + 1 : sequence->last_value;
+}
+
+XLogRecPtr
+seqid_log_sequence_page(Buffer buffer)
+{
+	Form_pg_sequence_data sequence = sequence_in_buffer(buffer);
+	XLogRecPtr	lsn;
+
+	START_CRIT_SECTION();
+	sequence->log_cnt = 0;
+	MarkBufferDirty(buffer);
+	lsn = log_newpage_buffer(buffer, true);
+	END_CRIT_SECTION();
+	return lsn;
 }

@@ -16,9 +16,12 @@
 #define TEST_STOP_RAISED	3	/* reader has raised min_key_ms, not scanned */
 #define TEST_STOP_SCANNED	4	/* has scanned the slots, not the locks */
 
-#define TEST_STOP_SEQUENCE_REGISTERED	5	/* writer is registered, has no
-											 * value yet */
-#define TEST_STOP_SEQUENCE_READ	6	/* reader has the last value, not scanned */
+#define TEST_STOP_SEQUENCE_READ	5	/* reader has the next value, not the
+									 * holders */
+#define TEST_STOP_SEQUENCE_CHECKED	6	/* reader has checked the definition, not
+										 * locked the sequence */
+
+#define TEST_STOP_TERM_FOUND	7	/* found an open row, not compared */
 
 #ifdef SEQID_TEST_STOPS
 

@@ -98,29 +98,16 @@ typedef struct DatabaseOwner
 	int64		written_ns;
 } DatabaseOwner;
 
-/*
- * A transaction that has registered for a sequence; see sequence_slot.c.  Each process has
- * SEQUENCE_ENTRIES of them, which it alone writes.  Lock-free.
- */
-typedef struct SequenceEntry
-{
-	pg_atomic_uint64 last;		/* the transaction's values are greater */
-	pg_atomic_uint32 sequence;	/* OID */
-	pg_atomic_uint32 lxid;		/* the whole of it; 0 for none */
-} SequenceEntry;
+/* How many sequences can be known to be logged; see logged_sequence.c. */
+#define LOGGED_FILES	32768
 
-#define SEQUENCE_ENTRIES	8
-
-/* The dynamic segment; the entries of sequences follow the transaction slots. */
 typedef struct DynamicState
 {
 	DatabaseOwner owners[DATABASE_STATES];
 	DatabaseState databases[DATABASE_STATES];
+	pg_atomic_uint64 logged_files[LOGGED_FILES];	/* lock-free */
 	pg_atomic_uint64 transaction_slots[FLEXIBLE_ARRAY_MEMBER];
 } DynamicState;
-
-/* The first entry of the process with that number in ProcGlobal->allProcs. */
-extern SequenceEntry *seqid_sequence_entries(DynamicState *state, int number);
 
 /*
  * The slot of the process with that number in ProcGlobal->allProcs.  It contains the time

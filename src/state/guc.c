@@ -16,18 +16,39 @@
 #include "state/guc.h"
 
 /* A hundred years. */
-#define MAX_CLOCK_REGRESSION_MS	(100.0 * 365 * 24 * 60 * 60 * 1000)
+#define MAX_LEAD_MS	(100.0 * 365 * 24 * 60 * 60 * 1000)
 
 char	   *seqid_shards = NULL;
 const ShardSetting *seqid_shard_setting = NULL;
 uint64		seqid_shard_setting_changes = 0;
-double		seqid_max_clock_regression_ms = 10000;
+double		seqid_max_lead_ms = 10000;
 char	   *seqid_allowed_shards = NULL;
 static const ShardSet no_shards;
 const ShardSet *seqid_allowed_shard_set = &no_shards;
 
 /* While this is false, hooks can be called although other settings are missing. */
 bool		seqid_settings_defined = false;
+
+/* Which shards this server is allowed to issue. */
+typedef enum Allowance
+{
+	ALLOW_NONE,
+	ALLOW_LISTED,
+	ALLOW_ALL
+}			Allowance;
+
+/* Until the setting is defined, no shard is allowed. */
+static Allowance allowed = ALLOW_NONE;
+
+/*
+ * Before the library is loaded, the server accepts any value of seqid.allowed_shards,
+ * from any user and without a check.  When the setting is defined, the server replaces
+ * a value that is not valid, or not permitted there, by the default, and logs a warning.
+ * The text of the default is that of all shards, which would be a way around the list.
+ * Therefore, if any value was set before, the default allows none.  That also holds in
+ * parallel workers, which receive the default from their leader.
+ */
+static Allowance allowed_by_default = ALLOW_ALL;
 
 /* Stored by the server together with the text of seqid.allowed_shards. */
 typedef struct AllowedShards
@@ -115,56 +136,38 @@ assign_shards(const char *newval pg_attribute_unused(), void *extra)
 	warn_after_reload();
 }
 
-/*
- * Before the library is loaded, the server accepts any value of seqid.allowed_shards,
- * from any user and without a check.  When the setting is defined, the server replaces
- * a value that is not valid, or not permitted there, by the default, and logs a warning.
- * The default is all shards, so that would be a way around the list.  Therefore, if any
- * value was set before, the default means no shards.  That also holds in parallel
- * workers, which receive the default from their leader.
- */
-static bool default_is_nothing = false;
-
-/* Has a list other than the default been accepted? */
-static bool list_accepted = false;
-
 static bool
 check_allowed_shards(char **newval, void **extra, GucSource source)
 {
-	AllowedShards *allowed;
+	AllowedShards *shards;
 	ShardList	list;
 
 	if (!read_list(*newval, &list))
 		return false;
 
-	allowed = compat_guc_malloc(sizeof(AllowedShards));
-	if (allowed == NULL)
+	shards = compat_guc_malloc(sizeof(AllowedShards));
+	if (shards == NULL)
 		return false;
-	allowed->set = list.set;
-	allowed->by_default = (source == PGC_S_DEFAULT);
-	*extra = allowed;
-
-	if (!allowed->by_default)
-		list_accepted = true;
+	shards->set = list.set;
+	shards->by_default = (source == PGC_S_DEFAULT);
+	*extra = shards;
 	return true;
 }
 
 static void
 assign_allowed_shards(const char *newval pg_attribute_unused(), void *extra)
 {
-	const AllowedShards *allowed = extra;
+	const AllowedShards *shards = extra;
 
-	if (allowed->by_default && default_is_nothing)
-		seqid_allowed_shard_set = &no_shards;
-	else
-		seqid_allowed_shard_set = &allowed->set;
+	allowed = shards->by_default ? allowed_by_default : ALLOW_LISTED;
+	seqid_allowed_shard_set = allowed == ALLOW_NONE ? &no_shards : &shards->set;
 	warn_after_reload();
 }
 
 bool
 seqid_allowed_shards_refused(void)
 {
-	return seqid_allowed_shard_set == &no_shards;
+	return allowed == ALLOW_NONE;
 }
 
 static void
@@ -173,8 +176,8 @@ define_allowed_shards(void)
 	static char all_shards[16]; /* must outlive the setting */
 
 	snprintf(all_shards, sizeof(all_shards), "0-%d", SHARD_LIST_SHARDS - 1);
-	default_is_nothing =
-		GetConfigOption("seqid.allowed_shards", true, false) != NULL;
+	if (GetConfigOption("seqid.allowed_shards", true, false) != NULL)
+		allowed_by_default = ALLOW_NONE;
 
 	/*
 	 * Administrators set it if several servers generate ids for the same
@@ -198,8 +201,8 @@ define_allowed_shards(void)
 	 * In a preloaded library, no session has set a value before.  If the list
 	 * is removed from the configuration file later, all shards are allowed.
 	 */
-	if (process_shared_preload_libraries_in_progress && list_accepted)
-		default_is_nothing = false;
+	if (process_shared_preload_libraries_in_progress && allowed == ALLOW_LISTED)
+		allowed_by_default = ALLOW_ALL;
 }
 
 static void
@@ -229,13 +232,13 @@ define_settings(void)
 	 * times in ids remain useful.  It is a real number because an integer
 	 * number of milliseconds ends after 24 days.
 	 */
-	DefineCustomRealVariable("seqid.max_clock_regression",
+	DefineCustomRealVariable("seqid.max_lead",
 							 "Sets how far new snowflake ids can be ahead of the clock.",
 							 "If the clock was set back further, functions fail instead of generating ids.",
-							 &seqid_max_clock_regression_ms,
+							 &seqid_max_lead_ms,
 							 10000,
 							 0,
-							 MAX_CLOCK_REGRESSION_MS,
+							 MAX_LEAD_MS,
 							 PGC_SUSET,
 							 GUC_UNIT_MS,
 							 NULL,

@@ -29,7 +29,7 @@ extern uint64 seqid_shard_setting_changes;
 extern bool seqid_settings_defined;
 
 /* Largest lead of snowflake ids over the clock, in milliseconds. */
-extern double seqid_max_clock_regression_ms;
+extern double seqid_max_lead_ms;
 
 /* The shards that this server can issue, as text and as a set. */
 extern char *seqid_allowed_shards;

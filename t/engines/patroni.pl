@@ -119,7 +119,7 @@ postgresql:
     fsync: 'off'
     seqid.shards: '$shards'
     seqid.allowed_shards: '$shards'
-    seqid.max_clock_regression: 5min
+    seqid.max_lead: 5min
 YAML
 	$node->{cable} = spawn("$base/cable.log", 'socat',
 		"TCP-LISTEN:$far_port,bind=127.0.0.1,reuseaddr,fork", "TCP:127.0.0.1:$port");

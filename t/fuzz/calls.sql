@@ -82,7 +82,7 @@ $$ SELECT string_agg(CASE
 					pg_temp.valid_argument(format_type(t.oid, NULL))) END, ', ' ORDER BY t.place)
 	FROM unnest(types) WITH ORDINALITY t (oid, place) $$;
 
-SELECT CASE WHEN call ~ '^SELECT public.intern_drop|fuzz_(after|undone)\(' THEN format('BEGIN; %s; ROLLBACK;', call) ELSE call || ';' END
+SELECT CASE WHEN call ~ 'fuzz_(after|undone)\(' THEN format('BEGIN; %s; ROLLBACK;', call) ELSE call || ';' END
   FROM (SELECT format('%s %I.%I(%s)%s', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT' END, p.pronamespace::regnamespace, p.proname,
 		pg_temp.arguments(p.proargtypes::oid[], random() < 0.3 AND n.n > 0),
 		CASE p.prokind WHEN 'w' THEN ' OVER ()' ELSE '' END) AS call

@@ -51,7 +51,7 @@ my $node = start_under_memcheck($build, 'memcheck');
 my %tests = (
 	interning => [ qw(install intern) ],
 	codecs => [ qw(install vectors snowflake_codec snowflake53_codec comb_codec scatter tenant_key bitpack
-		  jump_hash textcodec shard_registry extremes) ]);
+		  jump_hash textcodec extremes) ]);
 my %output = map { $_ => '' } keys %tests;
 my %run = map { my $database = $_; $database => IPC::Run::start(
 		[ $ENV{PG_REGRESS}, "--bindir=$build->{install}/bin", "--inputdir=$build->{source}",

@@ -19,7 +19,7 @@ my $faulty = SeqidBuild->sanitized(
 	# room for one digit less than is written; a function of its own, because
 	# UndefinedBehaviorSanitizer would know the room and be the first to find it
 	[ 'bits/base62.h', 'base62_write', qr/^/, 'pg_noinline ' ],
-	[ 'keys/textcodec.c', 'encode_base62', qr/digits\[BASE62_MAX_DIGITS\K/, ' - 1' ],
+	[ 'codec/textcodec.c', 'encode_base62', qr/digits\[BASE62_MAX_DIGITS\K/, ' - 1' ],
 	# a number that is shifted without a check
 	[ 'keys/tenant_key.c', 'tenant_key_pack', qr/checked_part\(PG_GETARG_INT64\(0\),.*?\)(?=;)/, 'PG_GETARG_INT64(0)' ]);
 my $node = $faulty->server('faulty', '');

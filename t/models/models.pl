@@ -9,7 +9,7 @@ use SeqidTest;
 use IPC::Run ();
 
 my %defaults = (
-	seqid => 'CRASHES=1 CANCELS=0 CLOCK_MAX=3',
+	seqid => 'CRASHES=1 CANCELS=0 CLOCK_MAX=3 BACKFILLS=0',
 	servers => 'SHARDS=1 PROMOTIONS=2 CRASHES=1 CLOCK_MAX=2 IDS=8',
 	sequence => 'LAST=3 CRASHES=0 READERS=1',
 	horizon => 'CLOCK_MAX=2 CRASHES=0 READERS=1 BACKENDS=2 WORKERS=0 PREPARES=0');
@@ -24,6 +24,9 @@ seqid    issued    NO_FLOOR
 seqid    issued    LIFETIME_FIRST
 seqid    issued    TRUST_PAGE
 seqid    issued    LEVEL_OF_SESSION
+seqid    none      BACKFILLS=1
+seqid    issued    BACKFILLS=1 BACKFILL_READS
+seqid    issued    BACKFILLS=1 BACKFILL_UNCOVERED
 servers  none      SYNCHRONOUS PROMOTIONS=3 CRASHES=2 CLOCK_MAX=3 IDS=10
 servers  none      SHARDS=4 PROMOTIONS=3 IDS=7
 servers  issued    SHARDS=1

@@ -130,9 +130,9 @@ for my $line (split /\n/, <<'METRICS')
 1 1 seqid_extension_installed shop, seqid_server_timeline, seqid_shard_allowed shop, seqid_shard_listed shop
 1 1 seqid_shards_issuing snowflake, seqid_shards_issuing snowflake53
 5 5 seqid_shard_number shop
-10 10 seqid_server_max_clock_regression_seconds
+10 10 seqid_server_max_lead_seconds
 50 69 seqid_database_years_left shop
-0 2 seqid_database_combs_ahead_seconds shop, seqid_shards_ahead_seconds snowflake
+0 2 seqid_database_comb_uuid_lead_seconds shop, seqid_shards_lead_seconds snowflake
 -2 60 seqid_database_mark_age_seconds shop, seqid_horizon_age_seconds shop
 0 1000 seqid_shards_waits_total snowflake
 1.7e9 4e9 seqid_horizon_timestamp_seconds shop, seqid_server_start_time_seconds

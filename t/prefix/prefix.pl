@@ -53,7 +53,7 @@ $node->safe_psql('postgres', 'CREATE TABLE orders (id bigint DEFAULT snowflake_n
 
 if ($next_image)
 {
-	my $version = 'SELECT library, script FROM seqid.version()';
+	my $version = 'SELECT library, script FROM seqid.stat_server';
 	my $above = 'INSERT INTO orders DEFAULT VALUES RETURNING id > (SELECT max(id) FROM orders), c > ALL (SELECT c FROM orders)';
 	my $before = $node->safe_psql('postgres', $version);
 	my ($script) = $before =~ /\|(.*)/;

@@ -150,7 +150,7 @@ check_insert($what, map { "full_$_" } 1 .. 8);
 is(outcome($node, 'full_9', $_), '53400', "$what: a ninth database is refused, $_")
   for 'SELECT snowflake_nextval(5)', $attach, 'CALL seqid.horizon()';
 like(($node->psql('full_9', $attach))[2], qr/DETAIL:  8 other .*\nHINT:  /, "$what: the hint");
-is(outcome($node, 'full_9', 'SELECT clock_mark IS NOT NULL, clock_floor = clock_mark, comb_time IS NULL, marks_written, horizon IS NULL FROM seqid.stat_database'),
+is(outcome($node, 'full_9', 'SELECT clock_mark IS NOT NULL, clock_floor = clock_mark, comb_uuid_time IS NULL, marks_written, horizon IS NULL FROM seqid.stat_database'),
 	't|t|t|0|t', "$what: statistics need none");
 is(outcome($node, 'full_9', 'SELECT count(*) FROM seqid.horizon_holders'), '0', "$what: nor does the other view");
 check_insert("$what, one that has one", 'full_1');

@@ -13,7 +13,7 @@ use SeqidTest;
 use constant { LISTING => 1, LISTED => 2, RAISED => 3, SCANNED => 4 };
 
 my $clock = SeqidClock->new;
-my $node = new_server('main', clock => $clock, conf => "max_prepared_transactions = 5\nseqid.max_clock_regression = 1h");
+my $node = new_server('main', clock => $clock, conf => "max_prepared_transactions = 5\nseqid.max_lead = 1h");
 my ($control, $writer, $reader) = map { SeqidSession->new($node) } 1 .. 3;
 
 # Sends a statement to a session, and returns when it stands at a stop.

@@ -156,7 +156,7 @@ $node->safe_psql('model', $model);
 $node->safe_psql('postgres', "CREATE DATABASE $_ TEMPLATE model") for @lasting;
 
 # Half of them go on where others refuse keys.
-$node->safe_psql('postgres', "ALTER DATABASE $_ SET seqid.max_clock_regression = '1h'")
+$node->safe_psql('postgres', "ALTER DATABASE $_ SET seqid.max_lead = '1h'")
   for grep { /[02468]$/ } @lasting;
 
 # One client goes through all of them, so that all have keys in each server lifetime.

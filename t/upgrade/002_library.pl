@@ -43,7 +43,7 @@ sub new_session
 
 sub version ($session)
 {
-	return $session->outcome('SELECT library FROM seqid.version()');
+	return $session->outcome('SELECT library FROM seqid.stat_server');
 }
 
 my $old = new_session();
@@ -60,7 +60,7 @@ my $new = new_session();
 my $elsewhere = SeqidSession->new($node, 'elsewhere');
 is($elsewhere->outcome($insert_many), '55000', 'a new session in another database is refused');
 
-my @calls = map { my $kind = $_; map { "SELECT ${kind}_$_" } 'nextval(6)', 'nextval()', 'nextvals(6, 3)', 'nextblock(6, 3)',
+my @calls = map { my $kind = $_; map { "SELECT ${kind}_$_" } 'nextval(6)', 'nextval()', 'nextvals(6, 3)', 'nextblock(6, 3)', 'nextblock(3)',
 	"witness(${kind}_make(now(), 5, 0))" } 'snowflake', 'snowflake53';
 is($new->outcome($_), '55000', "a new session is refused: $_")
   for $insert_many, @calls, 'SELECT comb_uuid()', 'SELECT comb_uuids(3)', 'SELECT comb_uuid_witness(comb_uuid_at(now()))',
@@ -75,7 +75,7 @@ is($new->outcome("SELECT $_"), 't', "a new session can call $_")
   for 'snowflake_shard(snowflake_make(now(), 5, 0)) > 0', "scatter_nextval('numbers') >= 0",
   "tenant_key_nextval(1, 'numbers') > 0", "uuid_sequence_nextval('numbers') IS NOT NULL", 'uuid_time_nextval() IS NOT NULL',
   "intern_id('terms', 'a') = 0", 'comb_uuid_is_valid(comb_uuid_at(now()))';
-isnt(version($new), $version, 'seqid.version() shows that it has another library');
+isnt(version($new), $version, 'seqid.stat_server shows that it has another library');
 is(version($old), $version, 'which the old one has not');
 like(($node->psql('postgres', 'SELECT comb_uuid()'))[2], qr/^DETAIL:  .*\d+.*\d+.*\nHINT:  /m, 'the error shows both versions, and a hint');
 
@@ -89,7 +89,7 @@ $_->close for $old, $new, $elsewhere;
 $node->restart;
 $new = new_session();
 goes_on($new, 'after a restart');
-isnt(version($new), $version, 'after a restart: seqid.version() shows the new library');
+isnt(version($new), $version, 'after a restart: seqid.stat_server shows the new library');
 $new->close;
 
 # A session has loaded the library, and generates its first key after one with another.

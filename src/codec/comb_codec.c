@@ -9,8 +9,8 @@
 #include "postgres.h"
 
 #include "bits/comb_layout.h"
+#include "codec/comb_check.h"
 #include "fmgr.h"
-#include "keys/comb_check.h"
 #include "pg/pg_epoch.h"
 #include "pg/text_input.h"
 #include "utils/builtins.h"
@@ -86,7 +86,7 @@ bound_comb(TimestampTz time, bool largest)
 }
 
 /*
- * comb_uuid_first(created_at timestamptz) returns uuid
+ * comb_uuid_first(at timestamptz) returns uuid
  *	  The smallest COMB of that microsecond.  A time out of range gives the smallest or the
  *	  largest of all COMBs.
  */
@@ -98,7 +98,7 @@ comb_uuid_first(PG_FUNCTION_ARGS)
 }
 
 /*
- * comb_uuid_last(created_at timestamptz) returns uuid
+ * comb_uuid_last(at timestamptz) returns uuid
  *	  The largest COMB of that microsecond.  A time out of range gives the smallest or the
  *	  largest of all COMBs.
  */

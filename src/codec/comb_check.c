@@ -5,7 +5,7 @@
 #include "postgres.h"
 
 #include "bits/comb_layout.h"
-#include "keys/comb_check.h"
+#include "codec/comb_check.h"
 #include "pg/pg_epoch.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"

@@ -6,10 +6,16 @@
  * PostgreSQL cannot use an index on id for the latter.  For the former, a support function
  * makes the planner replace the call by
  *
- *		id >= seqid.snowflake_range_first(range) AND
- *		id <= seqid.snowflake_range_last(range)
+ *		id >= seqid.snowflake_bound(range, false) AND
+ *		id <= seqid.snowflake_bound(range, true)
  *
  * A range without ids gives a first bound above its last one.
+ *
+ * An SQL function with this condition as its body would need no support function.  But the
+ * body contains the range twice, and inline_function() of the planner does not expand such a
+ * body if the argument costs more than ten operators, as a function of the user does.  The
+ * query would then read the whole table.  No operator of a B-tree index compares an id with
+ * both ends of a range, so a body cannot contain the range once.
  */
 #include "postgres.h"
 
@@ -19,8 +25,8 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "codec/snowflake_sql.h"
 #include "fmgr.h"
-#include "keys/snowflake_sql.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -132,38 +138,21 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake_in, is_in, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_in, is_in, snowflake_53);
 
 /*
- * seqid.snowflake_range_first(range tstzrange) returns bigint
- *	  The smallest id whose time is in the range.
+ * seqid.snowflake_bound(range tstzrange, upper boolean) returns bigint
+ *	  The largest (upper) or the smallest id whose time is in the range.
  */
 static pg_attribute_always_inline Datum
-range_first(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+bound(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 {
 	int64		first_id;
 	int64		last_id;
 
 	snowflake_span(layout, fcinfo, 0, &first_id, &last_id);
-	PG_RETURN_INT64(first_id);
+	PG_RETURN_INT64(PG_GETARG_BOOL(1) ? last_id : first_id);
 }
 
-LAYOUT_PG_FUNCTION_INFO_V1(seqid_snowflake_range_first, range_first, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(seqid_snowflake53_range_first, range_first, snowflake_53);
-
-/*
- * seqid.snowflake_range_last(range tstzrange) returns bigint
- *	  The largest id whose time is in the range.
- */
-static pg_attribute_always_inline Datum
-range_last(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
-{
-	int64		first_id;
-	int64		last_id;
-
-	snowflake_span(layout, fcinfo, 0, &first_id, &last_id);
-	PG_RETURN_INT64(last_id);
-}
-
-LAYOUT_PG_FUNCTION_INFO_V1(seqid_snowflake_range_last, range_last, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(seqid_snowflake53_range_last, range_last, snowflake_53);
+LAYOUT_PG_FUNCTION_INFO_V1(seqid_snowflake_bound, bound, snowflake_64);
+LAYOUT_PG_FUNCTION_INFO_V1(seqid_snowflake53_bound, bound, snowflake_53);
 
 static void
 comb_span(FunctionCallInfo fcinfo, int n, UuidHalves *first, UuidHalves *last)
@@ -197,51 +186,31 @@ comb_uuid_in(PG_FUNCTION_ARGS)
 }
 
 /*
- * seqid.comb_uuid_range_first(range tstzrange) returns uuid
- *	  The smallest COMB whose time is in the range.
+ * seqid.comb_uuid_bound(range tstzrange, upper boolean) returns uuid
+ *	  The largest (upper) or the smallest COMB whose time is in the range.
  */
-PG_FUNCTION_INFO_V1(seqid_comb_uuid_range_first);
+PG_FUNCTION_INFO_V1(seqid_comb_uuid_bound);
 Datum
-seqid_comb_uuid_range_first(PG_FUNCTION_ARGS)
+seqid_comb_uuid_bound(PG_FUNCTION_ARGS)
 {
 	UuidHalves	first;
 	UuidHalves	last;
 
 	comb_span(fcinfo, 0, &first, &last);
-	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), first));
-}
-
-/*
- * seqid.comb_uuid_range_last(range tstzrange) returns uuid
- *	  The largest COMB whose time is in the range.
- */
-PG_FUNCTION_INFO_V1(seqid_comb_uuid_range_last);
-Datum
-seqid_comb_uuid_range_last(PG_FUNCTION_ARGS)
-{
-	UuidHalves	first;
-	UuidHalves	last;
-
-	comb_span(fcinfo, 0, &first, &last);
-	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), last));
+	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), PG_GETARG_BOOL(1) ? last : first));
 }
 
 /* The layouts, by the C functions that SQL calls. */
 static const struct
 {
 	PGFunction	in;
-	const char *first_name;
-	PGFunction	first;
-	const char *last_name;
-	PGFunction	last;
+	const char *bound_name;
+	PGFunction	bound;
 }			kinds[] = {
 
-	{snowflake_in, "snowflake_range_first", seqid_snowflake_range_first,
-	"snowflake_range_last", seqid_snowflake_range_last},
-	{snowflake53_in, "snowflake53_range_first", seqid_snowflake53_range_first,
-	"snowflake53_range_last", seqid_snowflake53_range_last},
-	{comb_uuid_in, "comb_uuid_range_first", seqid_comb_uuid_range_first,
-	"comb_uuid_range_last", seqid_comb_uuid_range_last}
+	{snowflake_in, "snowflake_bound", seqid_snowflake_bound},
+	{snowflake53_in, "snowflake53_bound", seqid_snowflake53_bound},
+	{comb_uuid_in, "comb_uuid_bound", seqid_comb_uuid_bound}
 };
 
 static bool
@@ -260,8 +229,8 @@ is_function(Oid oid, PGFunction function)
 static Oid
 bound_function(const char *name, PGFunction function)
 {
-	Oid			range_type = TSTZRANGEOID;
-	oidvector  *types = buildoidvector(&range_type, 1);
+	Oid			argument_types[] = {TSTZRANGEOID, BOOLOID};
+	oidvector  *types = buildoidvector(argument_types, lengthof(argument_types));
 	Oid			oid = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
 									  CStringGetDatum(name), PointerGetDatum(types),
 									  ObjectIdGetDatum(get_namespace_oid("seqid", true)));
@@ -272,13 +241,15 @@ bound_function(const char *name, PGFunction function)
 	return InvalidOid;
 }
 
-/* id operator bound(range) */
+/* id >= bound(range, false), or id <= bound(range, true) */
 static Expr *
-comparison(Node *id, int16 strategy, Oid bound, Node *range)
+comparison(Node *id, Oid bound, Node *range, bool upper)
 {
 	Oid			type = exprType(id);
 	Oid			family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
-	FuncExpr   *call = makeFuncExpr(bound, type, list_make1(copyObject(range)),
+	int16		strategy = upper ? BTLessEqualStrategyNumber : BTGreaterEqualStrategyNumber;
+	FuncExpr   *call = makeFuncExpr(bound, type,
+									list_make2(copyObject(range), makeBoolConst(upper, false)),
 									InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
 
 	return make_opclause(get_opfamily_member(family, type, type, strategy), BOOLOID, false,
@@ -300,18 +271,16 @@ simplified(PlannerInfo * root, FuncExpr *call)
 		return NULL;
 	for (size_t i = 0; i < lengthof(kinds); i++)
 	{
-		Oid			first;
-		Oid			last;
+		Oid			bound_oid;
 
 		if (!is_function(call->funcid, kinds[i].in))
 			continue;
-		first = bound_function(kinds[i].first_name, kinds[i].first);
-		last = bound_function(kinds[i].last_name, kinds[i].last);
-		if (!OidIsValid(first) || !OidIsValid(last))
+		bound_oid = bound_function(kinds[i].bound_name, kinds[i].bound);
+		if (!OidIsValid(bound_oid))
 			return NULL;
 		return eval_const_expressions(root, (Node *)
-									  make_andclause(list_make2(comparison(id, BTGreaterEqualStrategyNumber, first, range),
-																comparison(id, BTLessEqualStrategyNumber, last, range))));
+									  make_andclause(list_make2(comparison(id, bound_oid, range, false),
+																comparison(id, bound_oid, range, true))));
 	}
 	return NULL;
 }

@@ -13,9 +13,9 @@
 
 #include "access/htup_details.h"
 #include "bits/snowflake_layout.h"
+#include "codec/snowflake_sql.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "keys/snowflake_sql.h"
 #include "pg/pg_epoch.h"
 #include "utils/timestamp.h"
 
@@ -87,23 +87,6 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake_shard, get_shard, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_shard, get_shard, snowflake_53);
 
 /*
- * snowflake_sequence(id bigint) returns int
- *	  Returns the sequence of an id, 0 to 4095: its number within its millisecond and
- *	  shard.
- *	  Errors: 22003 if the id is negative.
- */
-static pg_attribute_always_inline Datum
-get_sequence(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
-{
-	int64		id = seqid_checked_id(layout, PG_GETARG_INT64(0));
-
-	PG_RETURN_INT32((int32) snowflake_id_sequence(layout, id));
-}
-
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_sequence, get_sequence, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_sequence, get_sequence, snowflake_53);
-
-/*
  * snowflake_parts(id bigint) returns (created_at, shard, sequence)
  *	  Returns the time in milliseconds, the shard and the sequence of an id as a row.
  *	  Errors: 22003 if the id is negative.
@@ -131,7 +114,7 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake_parts, get_parts, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_parts, get_parts, snowflake_53);
 
 /*
- * snowflake_make(created_at timestamptz, shard bigint, sequence int) returns bigint
+ * snowflake_make(at timestamptz, shard bigint, sequence int) returns bigint
  *	  Returns the id with this time, truncated to the millisecond, shard and sequence.
  *	  Errors: 22003 if the time is not between 2023-01-01 and 2092-09-06; 22023 if the
  *	  shard is not between 0 and 1023, or the sequence not between 0 and 4095.
@@ -168,7 +151,7 @@ bound_id(const SnowflakeLayout *layout, TimestampTz time, int64 shard, int64 seq
 }
 
 /*
- * snowflake_first(created_at timestamptz) returns bigint
+ * snowflake_first(at timestamptz) returns bigint
  *	  The smallest id of that millisecond.  A time out of range gives the smallest or the
  *	  largest of all ids.
  */
@@ -182,7 +165,7 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake_first, first_id, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_first, first_id, snowflake_53);
 
 /*
- * snowflake_last(created_at timestamptz) returns bigint
+ * snowflake_last(at timestamptz) returns bigint
  *	  The largest id of that millisecond.  A time out of range gives the smallest or the
  *	  largest of all ids.
  */

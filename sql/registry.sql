@@ -1,30 +1,36 @@
 --
--- The registry of shards
+-- The registry of shards: examples/registry/registry.sql
 --
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set file :abs_srcdir '/examples/registry/registry.sql'
+\set ECHO none
+\i :file
+\set ECHO all
+
 -- Claims: the lowest free shards, as a list
-SELECT seqid.shard_claim('alpha', 16) AS alpha, seqid.shard_claim('beta', 8) AS beta, seqid.shard_claim('gamma', 1) AS gamma,
-       seqid.shard_claim('alpha', 16) AS again, seqid.shard_claim('alpha', 1) AS fewer;
-SELECT seqid.shard_release('beta') AS released, seqid.shard_release('beta') AS once_more;
-SELECT seqid.shard_claim('delta', 6) AS delta, seqid.shard_claim('epsilon', 4) AS epsilon;
+SELECT shard_registry.claim('alpha', 16) AS alpha, shard_registry.claim('beta', 8) AS beta, shard_registry.claim('gamma', 1) AS gamma,
+       shard_registry.claim('alpha', 16) AS again, shard_registry.claim('alpha', 1) AS fewer;
+SELECT shard_registry.release('beta') AS released, shard_registry.release('beta') AS once_more;
+SELECT shard_registry.claim('delta', 6) AS delta, shard_registry.claim('epsilon', 4) AS epsilon;
 -- an owner that needs more claims more, and all of its shards are one owner's
-SELECT seqid.shard_claim('alpha', 17) AS alpha;
-SELECT seqid.shard_check_in('alpha', 'one', seqid.shard_claim('alpha', 17), 1, '2026-01-01 10:00+00') AS conflict;
+SELECT shard_registry.claim('alpha', 17) AS alpha;
+SELECT shard_registry.check_in('alpha', 'one', shard_registry.claim('alpha', 17), 1, '2026-01-01 10:00+00') AS conflict;
 -- seqid.shards accepts the list
-SELECT set_config('seqid.shards', seqid.shard_claim('epsilon', 4), false) AS list, snowflake_shard(snowflake_nextval()) AS first;
+SELECT set_config('seqid.shards', shard_registry.claim('epsilon', 4), false) AS list, snowflake_shard(snowflake_nextval()) AS first;
 RESET seqid.shards;
 
-SELECT error_of(format('SELECT seqid.shard_claim(''zeta'', %s)', n)) FROM unnest(ARRAY[0, 1025, 997]) n;
-SELECT error_of($$SELECT seqid.shard_claim('alpha', 1014)$$);
-SELECT seqid.shard_claim('zeta', 996) AS the_rest;
-SELECT left(error_of($$SELECT seqid.shard_claim('eta', 1)$$), 5) AS none_free;
-SELECT seqid.shard_release('zeta') AS released;
-SELECT left(error_of($$SELECT seqid.shard_claim('', 1)$$), 5) AS no_name,
-       seqid.shard_claim(NULL, 1) IS NULL AS null_owner, seqid.shard_claim('alpha', NULL) IS NULL AS null_count,
-       seqid.shard_release(NULL) IS NULL AS release_null;
+SELECT error_of(format('SELECT shard_registry.claim(''zeta'', %s)', n)) FROM unnest(ARRAY[0, 1025, 997]) n;
+SELECT error_of($$SELECT shard_registry.claim('alpha', 1014)$$);
+SELECT shard_registry.claim('zeta', 996) AS the_rest;
+SELECT left(error_of($$SELECT shard_registry.claim('eta', 1)$$), 5) AS none_free;
+SELECT shard_registry.release('zeta') AS released;
+SELECT left(error_of($$SELECT shard_registry.claim('', 1)$$), 5) AS no_name,
+       shard_registry.claim(NULL, 1) IS NULL AS null_owner, shard_registry.claim('alpha', NULL) IS NULL AS null_count,
+       shard_registry.release(NULL) IS NULL AS release_null;
 -- claims by hand
-SELECT left(error_of(format('INSERT INTO seqid.shard_registry (shard, owner) VALUES (%s, ''eta'')', shard)), 5) AS error
+SELECT left(error_of(format('INSERT INTO shard_registry.shards (shard, owner) VALUES (%s, ''eta'')', shard)), 5) AS error
   FROM unnest(ARRAY[15, -1, 1024]) shard;
-DELETE FROM seqid.shard_registry;
+DELETE FROM shard_registry.shards;
 
 --
 -- Check-ins.  Each case is a registry of its own, and check-ins one after the other:
@@ -68,10 +74,10 @@ DECLARE
 	c text[];
 	conflicts text[];
 BEGIN
-	DELETE FROM seqid.shard_registry;
-	PERFORM seqid.shard_claim('shop', 8), seqid.shard_claim('warehouse', 8);
+	DELETE FROM shard_registry.shards;
+	PERFORM shard_registry.claim('shop', 8), shard_registry.claim('warehouse', 8);
 	FOREACH c SLICE 1 IN ARRAY check_ins LOOP
-		conflicts := conflicts || CASE WHEN seqid.shard_check_in(c[1], c[2], c[3], nullif(c[4], 'NULL')::bigint,
+		conflicts := conflicts || CASE WHEN shard_registry.check_in(c[1], c[2], c[3], nullif(c[4], 'NULL')::bigint,
 			('2026-01-01 ' || c[5] || '+00')::timestamptz) IS NULL THEN 'no' ELSE 'yes' END;
 	END LOOP;
 	RETURN array_to_string(conflicts, ' ');
@@ -81,72 +87,74 @@ SELECT name, conflicts(check_ins), expected FROM cases WHERE conflicts(check_ins
 SELECT name, expected AS conflict FROM cases ORDER BY place;
 
 -- A conflict leaves one row, also if it is found twice, and a server that was accepted none.
-DELETE FROM seqid.shard_conflicts;
+DELETE FROM shard_registry.conflicts;
 SELECT conflicts('{{shop,two,0,2,09:00},{shop,one,0,1,10:00},{shop,one,0,1,10:00},{shop,one,8,1,10:00},{shop,one,100,1,10:00}}');
-SELECT owner, node, conflict, noticed_at = now() AS now FROM seqid.shard_conflicts ORDER BY conflict;
+SELECT owner, node, conflict, noticed_at = now() AS now FROM shard_registry.conflicts ORDER BY conflict;
 SELECT shard, owner, node, timeline, started_at = '2026-01-01 09:00+00' AS started, checked_in_at = now() AS checked_in
-  FROM seqid.shard_registry WHERE node IS NOT NULL ORDER BY shard;
+  FROM shard_registry.shards WHERE node IS NOT NULL ORDER BY shard;
 -- A server that has moved for good, such as after pg_upgrade, is accepted again.
-UPDATE seqid.shard_registry SET timeline = NULL WHERE owner = 'shop';
-SELECT seqid.shard_check_in('shop', 'two', '0', 1, '2026-01-01 11:00+00') AS conflict;
-SELECT node, timeline FROM seqid.shard_registry WHERE shard = 0;
+UPDATE shard_registry.shards SET timeline = NULL WHERE owner = 'shop';
+SELECT shard_registry.check_in('shop', 'two', '0', 1, '2026-01-01 11:00+00') AS conflict;
+SELECT node, timeline FROM shard_registry.shards WHERE shard = 0;
 -- A released shard forgets its node.
-SELECT seqid.shard_release('shop') AS released;
-SELECT seqid.shard_claim('other', 1) AS other, seqid.shard_check_in('other', 'new', '0', 1, '2026-01-01 08:00+00') AS conflict;
+SELECT shard_registry.release('shop') AS released;
+SELECT shard_registry.claim('other', 1) AS other, shard_registry.check_in('other', 'new', '0', 1, '2026-01-01 08:00+00') AS conflict;
 
 -- Arguments
-SELECT seqid.shard_claim('gamma', 1) AS gamma;
-SELECT error_of(format('SELECT seqid.shard_check_in(%L, %L, %L, 1, %L)', a[1], a[2], a[3], a[4]::timestamptz)) AS error
+SELECT shard_registry.claim('gamma', 1) AS gamma;
+SELECT error_of(format('SELECT shard_registry.check_in(%L, %L, %L, 1, %L)', a[1], a[2], a[3], a[4]::timestamptz)) AS error
   FROM (VALUES (ARRAY[NULL, 'one', '1', '2026-01-01']), (ARRAY['gamma', NULL, '1', '2026-01-01']),
                (ARRAY['gamma', 'one', NULL, '2026-01-01']), (ARRAY['gamma', 'one', '1', NULL])) v (a);
 -- It refuses the lists that seqid.shards refuses; 1024 is no owner's.
-SELECT list, left(error_of(format('SELECT seqid.shard_check_in(''gamma'', ''one'', %L, 1, now())', list)), 5) AS check_in,
+SELECT list, left(error_of(format('SELECT shard_registry.check_in(''gamma'', ''one'', %L, 1, now())', list)), 5) AS check_in,
        left(error_of(format('SET seqid.shards = %L', list)), 5) AS setting
   FROM unnest(ARRAY['1', '1-1', ' 1 - 1 ', E'1,\t2', '', '1,', '1 1', '1-', '-1', '1-1-1', '2-1', '9999-0', '99999', '1;', 'abc']) list;
-SELECT seqid.shard_check_in('gamma', 'one', '1, 1023-1024', 1, now()) IS NOT NULL AS beyond;
-SELECT error_of(format('SELECT seqid.shard_check_in(''gamma'', ''one'', %L, 1, now())', repeat('1, ', 300000) || '1')) AS too_long;
-SELECT error_of($$SELECT seqid.shard_check_in('gamma', 'one', 'abc', 1, now())$$);
+SELECT shard_registry.check_in('gamma', 'one', '1, 1023-1024', 1, now()) IS NOT NULL AS beyond;
+SELECT error_of(format('SELECT shard_registry.check_in(''gamma'', ''one'', %L, 1, now())', repeat('1, ', 300000) || '1')) AS too_long;
+SELECT error_of($$SELECT shard_registry.check_in('gamma', 'one', 'abc', 1, now())$$);
 -- Names have at most 64 characters.
 SELECT left(error_of(statement), 5) AS error FROM unnest(ARRAY[
-	$$SELECT seqid.shard_claim(repeat('o', 64), 1)$$, $$SELECT seqid.shard_claim(repeat('o', 65), 1)$$,
-	$$SELECT seqid.shard_check_in('gamma', repeat('n', 64), '1', 1, now())$$,
-	$$SELECT seqid.shard_check_in('gamma', repeat('n', 65), '1', 1, now())$$]) statement;
+	$$SELECT shard_registry.claim(repeat('o', 64), 1)$$, $$SELECT shard_registry.claim(repeat('o', 65), 1)$$,
+	$$SELECT shard_registry.check_in('gamma', repeat('n', 64), '1', 1, now())$$,
+	$$SELECT shard_registry.check_in('gamma', repeat('n', 65), '1', 1, now())$$]) statement;
 
 -- Privileges are those of the tables, and the caller's search_path does not matter.
 CREATE ROLE regress_seqid_member;
+GRANT USAGE ON SCHEMA shard_registry TO regress_seqid_member;
+GRANT SELECT ON ALL TABLES IN SCHEMA shard_registry TO regress_seqid_member;
 SET ROLE regress_seqid_member;
 SELECT left(error_of(statement), 5) AS error FROM unnest(ARRAY[
-	$$SELECT seqid.shard_claim('iota', 1)$$, $$SELECT seqid.shard_release('other')$$,
-	$$SELECT seqid.shard_check_in('other', 'new', '0', 1, now())$$]) statement;
+	$$SELECT shard_registry.claim('iota', 1)$$, $$SELECT shard_registry.release('other')$$,
+	$$SELECT shard_registry.check_in('other', 'new', '0', 1, now())$$]) statement;
 RESET ROLE;
-GRANT UPDATE ON seqid.shard_registry TO regress_seqid_member;
-GRANT INSERT, UPDATE ON seqid.shard_conflicts TO regress_seqid_member;
+GRANT UPDATE ON shard_registry.shards TO regress_seqid_member;
+GRANT INSERT, UPDATE ON shard_registry.conflicts TO regress_seqid_member;
 SET ROLE regress_seqid_member;
 SET search_path = pg_catalog;
-SELECT seqid.shard_check_in('other', 'new', '0', 1, now()), seqid.shard_check_in('other', 'new', '5', 1, now());
+SELECT shard_registry.check_in('other', 'new', '0', 1, now()), shard_registry.check_in('other', 'new', '5', 1, now());
 SHOW search_path;
 RESET search_path;
 RESET ROLE;
-REVOKE ALL ON seqid.shard_registry, seqid.shard_conflicts FROM regress_seqid_member;
-GRANT INSERT, DELETE ON seqid.shard_registry TO regress_seqid_member;
+REVOKE INSERT, UPDATE ON shard_registry.shards, shard_registry.conflicts FROM regress_seqid_member;
+GRANT INSERT, DELETE ON shard_registry.shards TO regress_seqid_member;
 SET ROLE regress_seqid_member;
-SELECT seqid.shard_claim('iota', 1) AS iota, seqid.shard_release('iota') AS released;
+SELECT shard_registry.claim('iota', 1) AS iota, shard_registry.release('iota') AS released;
 RESET ROLE;
 
 -- A publication of all tables does not prevent changes: the tables have replica identities.
 SET client_min_messages = error;
 BEGIN;
 CREATE PUBLICATION regress_seqid_all FOR ALL TABLES;
-UPDATE seqid.shard_registry SET timeline = NULL;
-UPDATE seqid.shard_conflicts SET noticed_at = now();
-DELETE FROM seqid.shard_registry;
-DELETE FROM seqid.shard_conflicts;
+UPDATE shard_registry.shards SET timeline = NULL;
+UPDATE shard_registry.conflicts SET noticed_at = now();
+DELETE FROM shard_registry.shards;
+DELETE FROM shard_registry.conflicts;
 ROLLBACK;
 RESET client_min_messages;
 
-DELETE FROM seqid.shard_registry;
-DELETE FROM seqid.shard_conflicts;
-REVOKE ALL ON seqid.shard_registry, seqid.shard_conflicts FROM regress_seqid_member;
+SET client_min_messages = warning;
+DROP SCHEMA shard_registry CASCADE;
+RESET client_min_messages;
 DROP ROLE regress_seqid_member;
 DROP FUNCTION conflicts(text[]);
 DROP TABLE cases;

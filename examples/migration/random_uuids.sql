@@ -1,0 +1,29 @@
+-- Old rows get COMBs of their own time, in the same column. documents.id is the key,
+-- documents.created_at has times of New York without a time zone, and pages.document_id references the
+-- key. New rows have COMBs already. Run the blocks one by one, with the names of your tables. Repeat a
+-- block that raises "canceling statement due to lock timeout" until it succeeds.
+
+-- 1. A foreign key that follows a change of the key. Keep the other actions of the old one.
+BEGIN;
+SET LOCAL lock_timeout = '200ms';
+ALTER TABLE pages DROP CONSTRAINT pages_document_id_fkey, ADD CONSTRAINT pages_document_id_fkey
+    FOREIGN KEY (document_id) REFERENCES documents ON UPDATE CASCADE NOT VALID;
+COMMIT;
+
+ALTER TABLE pages VALIDATE CONSTRAINT pages_document_id_fkey;
+CREATE TABLE documents_map (old_id uuid PRIMARY KEY, new_id uuid NOT NULL UNIQUE);
+
+-- 2. A COMB for each old row, and the change of the keys. Keep the map to find rows by their old id.
+INSERT INTO documents_map
+SELECT id, comb_uuid_at(created_at AT TIME ZONE 'America/New_York') FROM documents WHERE NOT comb_uuid_is_valid(id)
+    ON CONFLICT (old_id) DO NOTHING;
+ANALYZE documents_map;
+CALL in_batches('documents', 'id = m.new_id', 'm.old_id = t.id', 'documents_map m');
+
+-- 3. No more random UUIDs
+BEGIN;
+SET LOCAL lock_timeout = '200ms';
+ALTER TABLE documents ADD CONSTRAINT documents_id_comb CHECK (comb_uuid_is_valid(id)) NOT VALID;
+COMMIT;
+
+ALTER TABLE documents VALIDATE CONSTRAINT documents_id_comb;

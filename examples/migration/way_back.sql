@@ -1,0 +1,31 @@
+-- Prints the statements that restore the default or the identity that a column has now. Run it
+-- before the change, and keep what it prints:
+--
+--     psql -v table=orders -v key=id -f way_back.sql > way_back_of_orders.sql
+--
+-- The sequence then continues above the highest key, in steps of its INCREMENT, so that servers with
+-- different steps generate different keys.
+SELECT concat_ws(E'\n', 'BEGIN;', 'SET LOCAL lock_timeout = ''200ms'';', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', relation),
+           CASE attidentity WHEN '' THEN format('ALTER TABLE %s ALTER %I %s;', relation, attname,
+                                            coalesce('SET DEFAULT ' || pg_get_expr(adbin, adrelid), 'DROP DEFAULT'))
+           ELSE concat(format('ALTER TABLE %s ALTER %I DROP DEFAULT;', relation, attname),
+               format(E'\nALTER TABLE %s ALTER %I ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s', relation, attname,
+                      CASE attidentity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, sequence),
+               format(E'\n    START WITH %s INCREMENT BY %s MINVALUE %s MAXVALUE %s CACHE %s%s);', seqstart, seqincrement,
+                      seqmin, seqmax, seqcache, CASE WHEN seqcycle THEN ' CYCLE' END)) END,
+           (SELECT string_agg(format('GRANT %s ON SEQUENCE %s TO %s;', privilege_type, sequence,
+                                     coalesce(nullif(grantee::regrole::text, '-'), 'PUBLIC')), E'\n')
+              FROM pg_class c, aclexplode(relacl) WHERE c.oid = sequence AND attidentity <> '' AND grantee <> relowner),
+           CASE WHEN seqincrement > 0 THEN format('SELECT setval(%L, greatest(%s, %s)) FROM %s;', sequence, coalesce(last::text, 'NULL'),
+               CASE seqincrement WHEN 1 THEN highest
+               ELSE format('%s + (%s - %1$s + %s) / %s * %4$s', first, highest, seqincrement - 1, seqincrement) END, relation)
+           WHEN last IS NOT NULL THEN format('SELECT setval(%L, %s);', sequence, last) END,
+           'COMMIT;')
+  FROM pg_attribute
+  LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum)
+  LEFT JOIN pg_sequence ON seqrelid = pg_get_serial_sequence(:'table', :'key')::regclass,
+       CAST(attrelid AS regclass) relation, CAST(seqrelid AS regclass) sequence,
+       pg_sequence_last_value(seqrelid) last, coalesce(last, seqstart - seqincrement) first,
+       format('max(%I)', attname) highest
+ WHERE attrelid = :'table'::regclass AND attname = :'key'
+\g (format=unaligned tuples_only=on)

@@ -1,0 +1,357 @@
+/*
+ * sequence_look.c
+ *	  Finds the values of a sequence that can still appear.
+ *
+ * A reader that goes by the keys of a table must know which open transactions can still
+ * make a smaller key visible.  For a sequence the lock manager knows them: nextval() locks
+ * the sequence (RowExclusiveLock) before it reads the page, the transaction keeps the lock
+ * through savepoints, DISCARD and PREPARE TRANSACTION, and the server releases it after it
+ * has made the transaction visible.  So writers need no change.
+ *
+ * A look reads the next value from the page and then finds the holders, the transactions
+ * that have a lock in conflict with ShareLock.  Each holder has a number, which none of
+ * its values is below.  The bound is the least of the next value and the numbers.
+ *
+ * Invariants:
+ *
+ * 1. The value is read before the holders are found.  A transaction that got a smaller
+ *	  value had the lock when the page was read, so it is found, or it has ended.
+ *
+ * 2. The number of a holder is the next value that the last look read which did not find
+ *	  it: it got its lock after that look read the page.  The entry of the sequence in
+ *	  shared memory has the next value and the holders of the last look, and its lock makes
+ *	  looks follow one another.
+ *
+ * 3. A transaction that the first look finds can have got any value, so its number is the
+ *	  smallest bigint.  So it is if the next value was below that of the look before: the
+ *	  sequence was set back, and the numbers mean nothing.  An entry belongs to one file of
+ *	  the sequence, and one server lifetime.
+ *
+ * 4. A session that knows a bound of this file knows that no holder has a smaller value.
+ *	  So sessions that have looked go on when the entry was lost, and help the others.
+ *
+ * 5. The transaction of the caller holds the sequence like any other one: its rows become
+ *	  visible to others when it commits.
+ *
+ * 6. Values below the bound do not come again after a crash, once the page's WAL is
+ *	  flushed; see state/logged_sequence.c.
+ *
+ * A look waits for nobody.  Waiting in the queue of the lock would make writers victims of
+ * deadlocks, and readers would not get their turn.  The page is read under a lock in the mode
+ * of nextval(), which keeps ALTER SEQUENCE from removing the file, but only if that lock is
+ * free at once.  It is released before the holders are found; readers that do so at the same
+ * time take it for one of a writer that has no value yet.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_sequence.h"
+#include "clock/mark_page.h"
+#include "clock/sequence_look.h"
+#include "miscadmin.h"
+#include "pg/sequence_page.h"
+#include "pg/test_stop.h"
+#include "state/followed_sequence.h"
+#include "state/logged_sequence.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+
+/* ------------------------------------------------------------------------
+ * Which sequences can be followed
+ * ------------------------------------------------------------------------
+ */
+
+/* Whether the role can read the sequence. */
+static bool
+is_permitted(Oid sequence)
+{
+	return pg_class_aclcheck(sequence, GetUserId(),
+							 ACL_USAGE | ACL_SELECT | ACL_UPDATE) == ACLCHECK_OK;
+}
+
+/* Why readers cannot follow a sequence, and the clause of ALTER SEQUENCE that helps. */
+typedef struct Fault
+{
+	const char *detail;			/* NULL if they can */
+	const char *clause;
+} Fault;
+
+static Fault
+find_fault(Oid sequence)
+{
+	HeapTuple	tuple = SearchSysCache1(SEQRELID, ObjectIdGetDatum(sequence));
+	Form_pg_sequence definition;
+	Fault		fault = {NULL, NULL};
+
+	if (!HeapTupleIsValid(tuple))
+		return fault;			/* dropped just now */
+	definition = (Form_pg_sequence) GETSTRUCT(tuple);
+	if (definition->seqcache > 1)
+		fault = (Fault)
+	{
+		"The sequence has CACHE above 1, so a later call can return a smaller value.", "CACHE 1"
+	};
+	else if (definition->seqcycle)
+		fault = (Fault)
+	{
+		"The sequence has CYCLE, so a later call can return a smaller value.", "NO CYCLE"
+	};
+	else if (definition->seqincrement < 1)
+		fault = (Fault)
+	{
+		"The sequence has a negative INCREMENT, so each call returns a smaller value.", "INCREMENT 1"
+	};
+	ReleaseSysCache(tuple);
+	return fault;
+}
+
+static void
+report_missing(Oid sequence)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE),
+			 errmsg("sequence with OID %u does not exist", sequence)));
+}
+
+static void
+report_fault(Oid sequence, const char *detail, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("sequence \"%s\" has no settled values", get_rel_name(sequence)),
+			 errdetail("%s", detail),
+			 errhint("%s", hint)));
+}
+
+/* The relation can have been dropped since it was checked. */
+static char *
+quoted_name(Oid sequence)
+{
+	char	   *name = get_rel_name(sequence);
+
+	if (name == NULL)
+		report_missing(sequence);
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(sequence)), name);
+}
+
+bool
+seqid_check_followed_sequence(Oid sequence, bool missing_ok)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(sequence));
+	char		relkind = '\0';
+	bool		is_permanent = false;
+	Fault		fault;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		relkind = ((Form_pg_class) GETSTRUCT(tuple))->relkind;
+		is_permanent = ((Form_pg_class) GETSTRUCT(tuple))->relpersistence == RELPERSISTENCE_PERMANENT;
+		ReleaseSysCache(tuple);
+	}
+	if (missing_ok && (relkind != RELKIND_SEQUENCE || !is_permitted(sequence)))
+		return false;
+	if (relkind == '\0')
+		report_missing(sequence);
+	if (relkind != RELKIND_SEQUENCE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a sequence", get_rel_name(sequence))));
+	if (!is_permitted(sequence))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SEQUENCE, get_rel_name(sequence));
+
+	fault = find_fault(sequence);
+	if (missing_ok)
+		return is_permanent && fault.detail == NULL && sequence != seqid_find_mark();
+	if (!is_permanent)
+		report_fault(sequence,
+					 "The sequence is temporary or unlogged, so its values come again after a crash or in another session.",
+					 "Use a permanent sequence.");
+	if (fault.detail != NULL)
+		report_fault(sequence, fault.detail,
+					 psprintf("Run ALTER SEQUENCE %s %s.", quoted_name(sequence), fault.clause));
+	/* A look would remove the nonce from its page. */
+	if (sequence == seqid_find_mark())
+		report_fault(sequence, "The clock mark is not the sequence of a table.",
+					 "Use seqid.settled_snowflake() or CALL seqid.horizon().");
+	return true;
+}
+
+/* ------------------------------------------------------------------------
+ * Looking
+ * ------------------------------------------------------------------------
+ */
+
+/* What a look needs of the relation, which it does not keep locked. */
+typedef struct OpenSequence
+{
+	Oid			sequence;
+	uint64		file;
+	Buffer		buffer;			/* of the page, pinned */
+	bool		is_own;			/* held by the open transaction */
+} OpenSequence;
+
+/* Raises undefined_table. */
+static Relation
+open_locked_sequence(Oid sequence)
+{
+	Relation	rel = try_relation_open(sequence, NoLock);
+
+	if (rel == NULL)
+		report_missing(sequence);
+	return rel;
+}
+
+/*
+ * Whether a look has a bound.  The definition is read again, because it can have changed
+ * since it was checked: a session that has cached values holds nothing.
+ */
+static bool
+can_be_followed(Relation rel)
+{
+	return !relation_is_new(rel) &&
+		rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT &&
+		find_fault(RelationGetRelid(rel)).detail == NULL;
+}
+
+/*
+ * Pins and logs the page.  ALTER SEQUENCE can replace the file afterwards, but the pin keeps
+ * the old page.  Its next value is not above those of the new file, unless that was set back.
+ */
+static bool
+open_sequence(OpenSequence *open)
+{
+	Relation	rel;
+	bool		is_open;
+
+	if (!ConditionalLockRelationOid(open->sequence, RowExclusiveLock))
+		return false;
+	rel = open_locked_sequence(open->sequence);
+	is_open = can_be_followed(rel);
+	if (is_open)
+	{
+		open->file = relation_file(rel);
+		open->buffer = ReadBuffer(rel, 0);
+		if (!seqid_is_sequence_logged(rel))
+			seqid_log_sequence(rel, open->buffer);
+	}
+	UnlockRelationOid(open->sequence, RowExclusiveLock);
+
+	/* Invariant 5; our own lock of above is released. */
+	open->is_own = CheckRelationLockedByMe(rel, RowExclusiveLock, true);
+	relation_close(rel, NoLock);
+	return is_open;
+}
+
+static VirtualTransactionId
+own_transaction(void)
+{
+	VirtualTransactionId own;
+
+	compat_vxid_process(own) = compat_own_process();
+	own.localTransactionId = compat_lxid(MyProc);
+	return own;
+}
+
+/* The transactions that hold the sequence. */
+static VirtualTransactionId *
+find_holders(const OpenSequence *open, int *count)
+{
+	LOCKTAG		tag;
+	VirtualTransactionId *holders;
+
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, open->sequence);
+	holders = GetLockConflicts(&tag, ShareLock, count);
+
+	/* In the place of the terminator. */
+	if (open->is_own)
+		holders[(*count)++] = own_transaction();
+	return holders;
+}
+
+/* Gives each holder its number, and lowers the bound to it. */
+static void
+number_holders(FollowedSequence *followed, const OpenSequence *open, int64 number_of_new,
+			   int64 at_least, SequenceLook *look)
+{
+	int			count;
+	VirtualTransactionId *transactions = find_holders(open, &count);
+	SequenceHolder *holders = palloc(count * sizeof(SequenceHolder));
+
+	for (int i = 0; i < count; i++)
+	{
+		const SequenceHolder *before = seqid_find_holder(followed, transactions[i]);
+		bool		was_found = before->transaction.localTransactionId != InvalidLocalTransactionId;
+		bool		is_own = open->is_own && i == count - 1;
+
+		holders[i].transaction = transactions[i];
+		holders[i].number = Max(was_found ? before->number : number_of_new, at_least);
+		look->bound = Min(look->bound, holders[i].number);
+		if (was_found || is_own)
+			look->goal = Min(look->goal, holders[i].number);
+	}
+
+	seqid_clear_holders(followed);
+	for (int i = 0; i < count; i++)
+		*seqid_find_holder(followed, transactions[i]) = holders[i];
+	pfree(holders);
+	pfree(transactions);
+}
+
+static void
+look_at(const OpenSequence *open, FollowedSequence *followed, KnownBound known,
+		SequenceLook *look)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	bool		is_first;
+
+	/* Invariant 1. */
+	LockBuffer(open->buffer, BUFFER_LOCK_SHARE);
+	look->next = seqid_read_next_value(open->buffer, &look->page_lsn);
+	LockBuffer(open->buffer, BUFFER_LOCK_UNLOCK);
+	test_stop(TEST_STOP_SEQUENCE_READ);
+
+	/* Invariant 3. */
+	is_first = followed->file != open->file || look->next < followed->next;
+	if (is_first)
+		seqid_clear_holders(followed);
+
+	look->file = open->file;
+	look->bound = look->next;
+	look->goal = look->next;
+	look->unwatched_ms = (now - (int64) pg_atomic_read_u64(&followed->looked_us)) / 1000;
+
+	/* Invariants 2 and 4. */
+	number_holders(followed, open, is_first ? PG_INT64_MIN : followed->next,
+				   known.file == open->file && look->next >= known.bound ? known.bound : PG_INT64_MIN,
+				   look);
+
+	followed->file = open->file;
+	followed->next = look->next;
+	pg_atomic_write_u64(&followed->looked_us, (uint64) now);
+}
+
+bool
+seqid_look_at_sequence(Oid sequence, KnownBound known, SequenceLook *look)
+{
+	OpenSequence open = {.sequence = sequence};
+	FollowedSequence *followed;
+
+	test_stop(TEST_STOP_SEQUENCE_CHECKED);
+	if (!open_sequence(&open))
+		return false;
+
+	followed = seqid_lock_followed_sequence(sequence);
+	look_at(&open, followed, known, look);
+	LWLockRelease(&followed->lock);
+	ReleaseBuffer(open.buffer);
+	return true;
+}

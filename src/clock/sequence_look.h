@@ -1,0 +1,53 @@
+/*
+ * sequence_look.h
+ *	  Finds the values of a sequence that can still appear.
+ */
+#ifndef SEQID_SEQUENCE_LOOK_H
+#define SEQID_SEQUENCE_LOOK_H
+
+#include "postgres.h"
+
+#include "access/xlogdefs.h"
+
+/* What a session knows of a sequence before it looks. */
+typedef struct KnownBound
+{
+	uint64		file;			/* 0 if it knows nothing */
+	int64		bound;			/* no smaller value of this file can appear */
+} KnownBound;
+
+typedef struct SequenceLook
+{
+	/*
+	 * Each transaction that got a smaller value has ended.  The smallest bigint if that
+	 * cannot be said, because a transaction was there before the first look.
+	 */
+	int64		bound;
+
+	/* What the bound would be without the transactions that this look is the first to find. */
+	int64		goal;
+
+	int64		next;			/* the least value that nextval() can return */
+	uint64		file;			/* of the sequence */
+	XLogRecPtr	page_lsn;		/* values below next do not come again once this
+								 * is flushed */
+	int64		unwatched_ms;	/* since the look before, by any session */
+} SequenceLook;
+
+/*
+ * Raises undefined_table, wrong_object_type, insufficient_privilege unless the current role
+ * has USAGE, SELECT or UPDATE, and object_not_in_prerequisite_state if the sequence is the
+ * clock mark, is not permanent, or does not go up by one value for each call: INCREMENT
+ * below 1, CYCLE or CACHE above 1.  Takes no lock.  If missing_ok, returns false instead.
+ */
+extern bool seqid_check_followed_sequence(Oid sequence, bool missing_ok);
+
+/*
+ * Looks once.  The sequence must have been checked.  Returns false, without a look, if a
+ * session changes the definition of the sequence or has changed it since the check, or the
+ * open transaction has created its file.  Takes a heavyweight lock only if that is free, and
+ * releases it.  Can write WAL, does not flush it.  Must not be called during recovery.
+ */
+extern bool seqid_look_at_sequence(Oid sequence, KnownBound known, SequenceLook *look);
+
+#endif							/* SEQID_SEQUENCE_LOOK_H */

@@ -1,0 +1,436 @@
+/*
+ * settled_bound.c
+ *	  Bounds below which no rows can appear, for one snapshot or for all later ones.
+ *
+ * A look, of sequence_look.c or settled_horizon.c, returns a bound H: each transaction with
+ * a smaller key has ended.  That holds for snapshots that are taken later.  The snapshot S
+ * of the statement that asks was taken before, and can miss transactions that have ended
+ * since then.  Directly after the look we therefore take a snapshot N.  It sees every
+ * transaction that had ended when the look found the holders, because the server makes a
+ * transaction visible before it releases its locks and its slot.
+ *
+ * H is valid for S if N is contained in S: what has ended in N has ended in S.  That is so
+ * if S.xmax is not before N.xmax, and each transaction that S lists as open and that is
+ * below N.xmax is open in N, too.  The numbers of open transactions say nothing: a
+ * transaction that is being prepared is listed twice for a moment.  Nor does a greater xmax
+ * suffice: a snapshot that CREATE_REPLICATION_SLOT exports follows the commit records.
+ *
+ * Invariants:
+ *
+ * 1. A look of the statement itself is seldom valid for its snapshot in a busy server.  So
+ *	  the session keeps two bounds: the newest, and the greatest that was valid for an active
+ *	  snapshot when the newest replaced it.  One of them is then valid for the next
+ *	  statement, and none is smaller for a later snapshot, which contains the earlier ones.
+ *
+ * 2. One snapshot gets one result while the transaction lasts.  A scan, the partitions of a
+ *	  table or a cursor would otherwise use a smaller bound first and a greater one later,
+ *	  and the reader would skip the rows between them.  A snapshot is the same if it lists
+ *	  the same transactions.  A result depends on the role, which the privilege was checked
+ *	  for.  If results had to be forgotten, only newer snapshots get another one.
+ *
+ * 3. If the next value of the sequence is below a bound, the sequence was set back, and the
+ *	  session forgets its bounds.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "clock/sequence_look.h"
+#include "clock/settled_bound.h"
+#include "clock/settled_horizon.h"
+#include "miscadmin.h"
+#include "pg/compat.h"
+#include "pg/durable_wal.h"
+#include "state/server_shard.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+/* How long a session waits for transactions before a snapshot. */
+#define LOOK_AHEAD_MS	50
+
+/* How many results a transaction keeps for one sequence. */
+#define RESULTS_KEPT	64
+
+/* A bound and the snapshot that it is for. */
+typedef struct Bound
+{
+	int64		value;
+	Oid			role;			/* of a result */
+	TransactionId xmax;
+	uint32		count;			/* of open transactions */
+	uint32		room;
+	TransactionId *open;
+} Bound;
+
+/* What this session follows; never freed. */
+typedef struct Followed
+{
+	Oid			followed;		/* hash key */
+	uint64		file;			/* that newest is of, 0 for none */
+	Bound		newest;			/* open is sorted here, */
+	Bound		usable;			/* here, */
+
+	LocalTransactionId lxid;	/* of the transaction that has the results */
+	uint32		results_made;
+	Bound		results[RESULTS_KEPT];
+	Bound		forgotten;		/* and here; the newest one of them */
+} Followed;
+
+static HTAB *all_followed = NULL;
+
+/* ------------------------------------------------------------------------
+ * Snapshots
+ * ------------------------------------------------------------------------
+ */
+
+static void
+copy_snapshot(Bound *bound, Snapshot snapshot)
+{
+	if (bound->room < snapshot->xcnt)
+	{
+		if (bound->open != NULL)
+			pfree(bound->open);
+		bound->room = 0;
+		bound->open = NULL;
+		bound->open = MemoryContextAlloc(TopMemoryContext,
+										 snapshot->xcnt * sizeof(TransactionId));
+		bound->room = snapshot->xcnt;
+	}
+	bound->xmax = snapshot->xmax;
+	bound->count = snapshot->xcnt;
+	if (bound->count > 0)
+		memcpy(bound->open, snapshot->xip, bound->count * sizeof(TransactionId));
+}
+
+static void
+sort_open(Bound *bound)
+{
+	if (bound->count > 1)
+		qsort(bound->open, bound->count, sizeof(TransactionId), xidComparator);
+}
+
+/* Whether each transaction that has ended for the bound has ended in a snapshot. */
+static bool
+is_contained(const Bound *bound, TransactionId xmax, const TransactionId *open, uint32 count)
+{
+	if (TransactionIdPrecedes(xmax, bound->xmax))
+		return false;
+	for (uint32 i = 0; i < count; i++)
+	{
+		if (TransactionIdPrecedes(open[i], bound->xmax) &&
+			(bound->count == 0 ||
+			 bsearch(&open[i], bound->open, bound->count, sizeof(TransactionId), xidComparator) == NULL))
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_valid(const Bound *bound, Snapshot snapshot)
+{
+	return bound->value != NO_BOUND &&
+		is_contained(bound, snapshot->xmax, snapshot->xip, snapshot->xcnt);
+}
+
+/*
+ * The snapshot of a standby lists its transactions elsewhere, and that of logical decoding
+ * lists other ones, so that every bound would seem valid.
+ */
+static void
+check_snapshot(Snapshot snapshot)
+{
+	seqid_prevent_during_recovery("find settled rows");
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC || snapshot->takenDuringRecovery)
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("cannot find settled rows with a snapshot that was taken during recovery"),
+				 errhint("Begin a new transaction.")));
+}
+
+/* ------------------------------------------------------------------------
+ * Bounds
+ * ------------------------------------------------------------------------
+ */
+
+static Followed *
+find_followed(Oid id)
+{
+	Followed   *followed;
+	bool		found;
+
+	if (all_followed == NULL)
+	{
+		HASHCTL		info = {
+			.keysize = sizeof(Oid),
+			.entrysize = sizeof(Followed)
+		};
+
+		all_followed = hash_create("seqid followed sequences", 8, &info, HASH_ELEM | HASH_BLOBS);
+	}
+	followed = hash_search(all_followed, &id, HASH_ENTER, &found);
+	if (!found)
+	{
+		memset((char *) followed + sizeof(Oid), 0, sizeof(Followed) - sizeof(Oid));
+		followed->newest.value = NO_BOUND;
+		followed->usable.value = NO_BOUND;
+	}
+	return followed;
+}
+
+/* Invariant 1. */
+static void
+remember(Followed *followed, int64 value, uint64 file, Snapshot snapshot)
+{
+	if (value <= followed->newest.value)
+		return;
+	if (followed->newest.value > followed->usable.value &&
+		ActiveSnapshotSet() && is_valid(&followed->newest, GetActiveSnapshot()))
+	{
+		Bound		newest = followed->newest;
+
+		followed->newest = followed->usable;
+		followed->usable = newest;
+	}
+	followed->newest.value = NO_BOUND;
+	copy_snapshot(&followed->newest, snapshot);
+	sort_open(&followed->newest);
+	followed->newest.value = value;
+	followed->file = file;
+}
+
+static void
+forget_bounds(Followed *followed)
+{
+	followed->newest.value = NO_BOUND;
+	followed->usable.value = NO_BOUND;
+	followed->file = 0;
+}
+
+/*
+ * Flushes.  If the WAL must be replicated first, waits for that, or returns false.
+ */
+static bool
+make_durable(XLogRecPtr lsn, bool wait_for_standbys)
+{
+	if (seqid_wal_is_durable(lsn))
+		return true;
+	if (wait_for_standbys)
+	{
+		seqid_make_wal_durable(lsn);
+		return true;
+	}
+	XLogFlush(lsn);
+	return seqid_wal_is_durable(lsn);
+}
+
+/*
+ * Looks once, and remembers the bound.  Returns false if there was no look.  If WAL that
+ * makes the bound durable must be replicated first, waits for that, or does not remember it.
+ */
+static bool
+look(Followed *followed, bool wait_for_standbys, SequenceLook *result)
+{
+	static SnapshotData now = {SNAPSHOT_MVCC};
+
+	if (followed->followed == KEYS_OF_SEQID)
+	{
+		KeysLook	keys = seqid_look_at_keys();
+
+		/* The mark is durable, and is never set back. */
+		*result = (SequenceLook)
+		{
+			.bound = keys.settled_ms,
+			.goal = keys.goal_ms,
+			.unwatched_ms = keys.unwatched_ms,
+			.next = PG_INT64_MAX,
+			.page_lsn = InvalidXLogRecPtr
+		};
+	}
+	else if (!seqid_look_at_sequence(followed->followed,
+									 (KnownBound) {followed->file, followed->newest.value},
+									 result))
+		return false;
+
+	/* Before any wait: what ends now is not known to have ended. */
+	(void) GetSnapshotData(&now);
+
+	/* Invariant 3. */
+	if (result->next < Max(followed->newest.value, followed->usable.value))
+		forget_bounds(followed);
+
+	if (!make_durable(result->page_lsn, wait_for_standbys))
+		return true;
+	remember(followed, result->bound, result->file, &now);
+	return true;
+}
+
+/*
+ * Looks again each millisecond, until the transactions that the first look was the first to
+ * find have ended.  These can hold a bound that is as old as the look before, so there
+ * is no wait for longer than that.
+ */
+static void
+look_until_ended(Followed *followed, bool wait_for_standbys)
+{
+	SequenceLook result;
+	int64		goal;
+	int64		naps;
+
+	if (!look(followed, wait_for_standbys, &result))
+		return;
+	goal = result.goal;
+	naps = Min(result.unwatched_ms, LOOK_AHEAD_MS);
+	while (result.bound < goal && naps-- > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(1000);
+		if (!look(followed, wait_for_standbys, &result))
+			return;
+	}
+}
+
+/* ------------------------------------------------------------------------
+ * Results
+ * ------------------------------------------------------------------------
+ */
+
+static void
+begin_results(Followed *followed)
+{
+	if (followed->lxid != compat_lxid(MyProc))
+	{
+		followed->lxid = compat_lxid(MyProc);
+		followed->results_made = 0;
+	}
+}
+
+static const Bound *
+find_result(const Followed *followed, Snapshot snapshot)
+{
+	uint32		kept = Min(followed->results_made, RESULTS_KEPT);
+
+	/* The last one first, for a scan that asks with each row. */
+	for (uint32 back = 1; back <= kept; back++)
+	{
+		const Bound *result = &followed->results[(followed->results_made - back) % RESULTS_KEPT];
+
+		if (result->xmax == snapshot->xmax && result->count == snapshot->xcnt &&
+			result->role == GetUserId() &&
+			(result->count == 0 ||
+			 memcmp(result->open, snapshot->xip, result->count * sizeof(TransactionId)) == 0))
+			return result;
+	}
+	return NULL;
+}
+
+/* Invariant 2. */
+static void
+check_not_forgotten(const Followed *followed, Snapshot snapshot)
+{
+	const Bound *forgotten = &followed->forgotten;
+
+	if (followed->results_made <= RESULTS_KEPT ||
+		(is_contained(forgotten, snapshot->xmax, snapshot->xip, snapshot->xcnt) &&
+		 (forgotten->xmax != snapshot->xmax || forgotten->count != snapshot->xcnt)))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("too many snapshots of one transaction have asked for settled rows"),
+			 errdetail("A transaction keeps the results of its last %d snapshots, and this snapshot is older.", RESULTS_KEPT),
+			 errhint("Close cursors before later statements call seqid.settled(), or commit between them.")));
+}
+
+/* Makes room for a result. */
+static void
+forget_result(Followed *followed, Bound *result)
+{
+	Bound		oldest = *result;
+
+	if (followed->results_made > RESULTS_KEPT &&
+		!is_contained(&followed->forgotten, oldest.xmax, oldest.open, oldest.count))
+		return;
+	*result = followed->forgotten;
+	followed->forgotten = oldest;
+	sort_open(&followed->forgotten);
+}
+
+static void
+keep_result(Followed *followed, int64 value, Snapshot snapshot)
+{
+	Bound	   *result = &followed->results[followed->results_made % RESULTS_KEPT];
+
+	if (followed->results_made >= RESULTS_KEPT)
+		forget_result(followed, result);
+	result->xmax = InvalidTransactionId;	/* in case that there is no memory */
+	copy_snapshot(result, snapshot);
+	result->value = value;
+	result->role = GetUserId();
+	followed->results_made++;
+}
+
+int64
+seqid_settled_bound(Oid id, Snapshot snapshot)
+{
+	Followed   *followed = find_followed(id);
+	const Bound *result;
+	SequenceLook ignored;
+	int64		value = NO_BOUND;
+
+	begin_results(followed);
+	result = find_result(followed, snapshot);
+	if (likely(result != NULL))
+		return result->value;
+
+	check_snapshot(snapshot);
+	if (id != KEYS_OF_SEQID)
+		(void) seqid_check_followed_sequence(id, false);
+	check_not_forgotten(followed, snapshot);
+
+	(void) look(followed, false, &ignored);
+	if (is_valid(&followed->usable, snapshot))
+		value = followed->usable.value;
+	if (is_valid(&followed->newest, snapshot))
+		value = Max(value, followed->newest.value);
+	keep_result(followed, value, snapshot);
+	return value;
+}
+
+/* ------------------------------------------------------------------------
+ * Later snapshots
+ * ------------------------------------------------------------------------
+ */
+
+void
+seqid_look_ahead(Oid id)
+{
+	/* The snapshot of such a transaction exists already. */
+	if (RecoveryInProgress() || IsolationUsesXactSnapshot())
+		return;
+	if (id != KEYS_OF_SEQID && !seqid_check_followed_sequence(id, true))
+		return;
+	look_until_ended(find_followed(id), false);
+}
+
+int64
+seqid_settle(Oid id, XLogRecPtr *lsn)
+{
+	Followed   *followed = find_followed(id);
+
+	if (id != KEYS_OF_SEQID)
+		(void) seqid_check_followed_sequence(id, false);
+	look_until_ended(followed, true);
+
+	/*
+	 * All transactions that had ended have written their commit records before this place.
+	 * A crash must not undo commits that a reader has seen, so we flush.  Most commits
+	 * have done so already.
+	 */
+	*lsn = seqid_wal_insert_end();
+	XLogFlush(*lsn);
+	return followed->newest.value;
+}

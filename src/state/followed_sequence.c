@@ -1,0 +1,210 @@
+/*
+ * followed_sequence.c
+ *	  What the sessions that follow a sequence share.
+ *
+ * A segment of its own, created by the first look of a server lifetime, has room for
+ * FOLLOWED_SEQUENCES sequences of all databases.  If all places are in use, another
+ * sequence gives up its own and starts again, as after a restart of the server.  That is one
+ * of the role of a database that has the most places, so that no role can take those of
+ * another one by following many sequences.  Of its sequences it is the one whose last look
+ * is the longest ago.
+ *
+ * Locks: that of the table is acquired before that of a sequence.  Neither is held during
+ * a catalog access or a wait for a heavyweight lock.
+ */
+#include "postgres.h"
+
+#include "access/twophase.h"
+#include "miscadmin.h"
+#include "pg/compat.h"
+#include "port/pg_bitutils.h"
+#include "state/database_state.h"
+#include "state/followed_sequence.h"
+#include "storage/proc.h"
+#include "utils/timestamp.h"
+
+#define FOLLOWED_SEQUENCES	512
+#define FOLLOWED_NAME		"seqid followed sequences " CppAsString2(SHARED_STATE_VERSION)
+#define TRANCHE_NAME		"seqid_followed_sequence"
+
+typedef struct FollowedTable
+{
+	LWLock		lock;
+	int			tranche;		/* of all locks here; constant */
+} FollowedTable;
+
+/* NULL until this process has attached. */
+static FollowedTable *table = NULL;
+
+/*
+ * Each look finds at most MaxBackends + max_prepared_xacts other transactions and the own
+ * one, so that one place is always free.
+ */
+static uint32
+holder_places(void)
+{
+	return pg_nextpower2_32((uint32) (MaxBackends + max_prepared_xacts + 2));
+}
+
+static Size
+sequence_size(void)
+{
+	return CACHELINEALIGN(offsetof(FollowedSequence, holders) +
+						  holder_places() * sizeof(SequenceHolder));
+}
+
+static FollowedSequence *
+sequence_in(FollowedTable *in, int number)
+{
+	return (FollowedSequence *) ((char *) in + CACHELINEALIGN(sizeof(FollowedTable)) +
+								 number * sequence_size());
+}
+
+static void
+init_table(void *segment)
+{
+	FollowedTable *created = segment;
+
+	created->tranche = compat_new_tranche(TRANCHE_NAME);
+	LWLockInitialize(&created->lock, created->tranche);
+	for (int i = 0; i < FOLLOWED_SEQUENCES; i++)
+	{
+		FollowedSequence *followed = sequence_in(created, i);
+
+		LWLockInitialize(&followed->lock, created->tranche);
+		pg_atomic_init_u64(&followed->looked_us, 0);
+		followed->nonce = 0;
+	}
+}
+
+static void
+attach_table(void)
+{
+	table = seqid_attach_dynamic_segment(FOLLOWED_NAME,
+										 &seqid_shared_state()->followed_sequences,
+										 CACHELINEALIGN(sizeof(FollowedTable)) +
+										 FOLLOWED_SEQUENCES * sequence_size(),
+										 init_table);
+	compat_register_tranche(table->tranche, TRANCHE_NAME);
+}
+
+/* The entry of the sequence, or NULL.  The lock of the table must be held. */
+static FollowedSequence *
+find_sequence(uint64 nonce, Oid sequence)
+{
+	for (int i = 0; i < FOLLOWED_SEQUENCES; i++)
+	{
+		FollowedSequence *followed = sequence_in(table, i);
+
+		if (followed->sequence == sequence && followed->nonce == nonce)
+			return followed;
+	}
+	return NULL;
+}
+
+/* How many places the role has that follows the sequence. */
+static int
+places_of_role(const FollowedSequence *of)
+{
+	int			places = 0;
+
+	for (int i = 0; i < FOLLOWED_SEQUENCES; i++)
+	{
+		const FollowedSequence *followed = sequence_in(table, i);
+
+		if (followed->nonce == of->nonce && followed->role == of->role)
+			places++;
+	}
+	return places;
+}
+
+/* A free place, or that of the sequence that has to give up its own. */
+static FollowedSequence *
+find_place(void)
+{
+	FollowedSequence *best = NULL;
+	int			best_places = 0;
+
+	for (int i = 0; i < FOLLOWED_SEQUENCES; i++)
+	{
+		FollowedSequence *followed = sequence_in(table, i);
+		int			places;
+
+		if (followed->nonce == 0)
+			return followed;
+		places = places_of_role(followed);
+		if (best == NULL || places > best_places ||
+			(places == best_places &&
+			 pg_atomic_read_u64(&followed->looked_us) < pg_atomic_read_u64(&best->looked_us)))
+		{
+			best = followed;
+			best_places = places;
+		}
+	}
+	return best;
+}
+
+static FollowedSequence *
+make_entry(uint64 nonce, Oid sequence)
+{
+	FollowedSequence *followed = find_place();
+
+	LWLockAcquire(&followed->lock, LW_EXCLUSIVE);
+	followed->nonce = nonce;
+	followed->sequence = sequence;
+	followed->role = GetUserId();
+	pg_atomic_write_u64(&followed->looked_us, (uint64) GetCurrentTimestamp());
+	followed->file = 0;
+	return followed;
+}
+
+FollowedSequence *
+seqid_lock_followed_sequence(Oid sequence)
+{
+	uint64		nonce = seqid_database_state()->mark.nonce;
+	FollowedSequence *followed;
+
+	if (unlikely(table == NULL))
+		attach_table();
+
+	LWLockAcquire(&table->lock, LW_SHARED);
+	followed = find_sequence(nonce, sequence);
+	if (followed != NULL)
+		LWLockAcquire(&followed->lock, LW_EXCLUSIVE);
+	LWLockRelease(&table->lock);
+	if (followed != NULL)
+		return followed;
+
+	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
+	followed = find_sequence(nonce, sequence);
+	if (followed != NULL)
+		LWLockAcquire(&followed->lock, LW_EXCLUSIVE);
+	else
+		followed = make_entry(nonce, sequence);
+	LWLockRelease(&table->lock);
+	return followed;
+}
+
+void
+seqid_clear_holders(FollowedSequence *followed)
+{
+	memset(followed->holders, 0, holder_places() * sizeof(SequenceHolder));
+}
+
+SequenceHolder *
+seqid_find_holder(FollowedSequence *followed, VirtualTransactionId transaction)
+{
+	uint32		mask = holder_places() - 1;
+	uint32		place = (uint32) compat_vxid_process(transaction) +
+		transaction.localTransactionId * 31;
+
+	for (;;)
+	{
+		SequenceHolder *holder = &followed->holders[place++ & mask];
+
+		/* All zeroes, because no open transaction has local id 0. */
+		if (holder->transaction.localTransactionId == InvalidLocalTransactionId ||
+			VirtualTransactionIdEquals(holder->transaction, transaction))
+			return holder;
+	}
+}

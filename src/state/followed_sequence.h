@@ -1,0 +1,58 @@
+/*
+ * followed_sequence.h
+ *	  What the sessions that follow a sequence share.
+ */
+#ifndef SEQID_FOLLOWED_SEQUENCE_H
+#define SEQID_FOLLOWED_SEQUENCE_H
+
+#include "postgres.h"
+
+#include "port/atomics.h"
+#include "storage/lock.h"
+#include "storage/lwlock.h"
+
+/* A transaction that holds a sequence; see clock/sequence_look.c. */
+typedef struct SequenceHolder
+{
+	VirtualTransactionId transaction;	/* invalid in a free place */
+	int64		number;			/* its values are not less */
+} SequenceHolder;
+
+/*
+ * A sequence that readers follow.  The lock of the table protects the first three fields
+ * after the lock, and that of the sequence protects the others.
+ */
+typedef struct FollowedSequence
+{
+	LWLock		lock;
+	uint64		nonce;			/* of the database; 0 if the place is free */
+	Oid			sequence;
+	Oid			role;			/* that followed it first */
+	pg_atomic_uint64 looked_us; /* time of the last look, since 2000; also read
+								 * without the lock */
+
+	uint64		file;			/* of the last look, 0 before the first one */
+	int64		next;			/* what nextval() could return then */
+
+	/* A hash table of the holders that the last look has found. */
+	SequenceHolder holders[FLEXIBLE_ARRAY_MEMBER];
+} FollowedSequence;
+
+/*
+ * Returns the entry of a sequence of this database, with its lock held in exclusive mode.
+ * If it has none, this makes one, in the place of another sequence if all are in use.
+ * Raises the errors of seqid_database_state().
+ */
+extern FollowedSequence *seqid_lock_followed_sequence(Oid sequence);
+
+/* Makes the table of holders empty. */
+extern void seqid_clear_holders(FollowedSequence *followed);
+
+/*
+ * Returns the place of the transaction in the table.  If it is not there, its place is free
+ * and the field transaction is invalid.
+ */
+extern SequenceHolder *seqid_find_holder(FollowedSequence *followed,
+										 VirtualTransactionId transaction);
+
+#endif							/* SEQID_FOLLOWED_SEQUENCE_H */
