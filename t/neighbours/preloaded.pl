@@ -29,7 +29,7 @@ my @libraries = (
 	{ library => 'pglogical', extension => 1, conf => "wal_level = logical" },
 	{ library => 'pglogical_ticker', first => 'pglogical', conf => "wal_level = logical" },
 	{ library => 'plpgsql_check', extension => 1 },
-	{ library => 'plprofiler', extension => 1 },
+	{ library => 'plprofiler', extension => 1, alone => 'the server does not start with pg_stat_statements and it' },
 	{ library => 'plugin_debugger' },
 	{ library => 'powa', extension => 1, first => 'pg_stat_statements', conf => "powa.database = '%s'" },
 	{ library => 'prioritize', extension => 1 },
