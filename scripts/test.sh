@@ -14,8 +14,9 @@ usage='usage: scripts/test.sh [--quick] [SUITE...]
              upgrade replaces the library and the script under running sessions;
              stops holds sessions between two accesses to shared memory.
              Any folder of t/ that has a file "packages" is a suite too.
-  SEQID_MINUTES, SEQID_SEED, PROVE_TESTS
-             length and seed of random runs; the files that prove runs'
+  SEQID_MINUTES, SEQID_SEED, PROVE_TESTS, PACKAGES
+             length and seed of random runs; the files that prove runs; packages to
+             install besides'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
@@ -43,7 +44,7 @@ done
 make_work_directory
 need_package_lists
 need_packages gcc make clang libc6-dev "postgresql-$PG_MAJOR" "postgresql-server-dev-$PG_MAJOR" \
-	libipc-run-perl perl faketime "${packages[@]}"
+	libipc-run-perl perl faketime "${packages[@]}" ${PACKAGES:-}
 private_postgres
 copy_sources
 give_to_user
