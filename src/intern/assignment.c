@@ -198,7 +198,8 @@ insert_row(Assignment *assignment, int64 id, Datum term)
 	uint32		token;
 
 	fill_slot(assignment, id, term);
-	ExecConstraints(assignment->result_rel, assignment->slot, assignment->estate);
+	if (RelationGetDescr(rel)->constr->num_check > 0)
+		ExecConstraints(assignment->result_rel, assignment->slot, assignment->estate);
 
 	/*
 	 * Until the row is confirmed, others that find it wait for this lock, and

@@ -5,6 +5,11 @@
  * A search reads the index and the table directly.  It has no plan that settings or
  * statistics could spoil.  Only where row security policies apply, or the index is too
  * young for the snapshot, it is a statement.
+ *
+ * A user with INSERT can add many terms of one hash, and a search for one of them compares
+ * all.  It holds no lock meanwhile, only a pin on a page of the index, for which VACUUM
+ * waits, and it can be cancelled.  So others lose time only if they use such terms.  There
+ * is no limit, because a user who had reached it would keep others from adding theirs.
  */
 #include "postgres.h"
 
