@@ -96,20 +96,20 @@ find_fault(Oid sequence)
 		return fault;			/* dropped just now */
 	definition = (Form_pg_sequence) GETSTRUCT(tuple);
 	if (definition->seqcache > 1)
-		fault = (Fault)
 	{
-		"The sequence has CACHE above 1, so a later call can return a smaller value.", "CACHE 1"
-	};
+		fault.detail = "The sequence has CACHE above 1, so a later call can return a smaller value.";
+		fault.clause = "CACHE 1";
+	}
 	else if (definition->seqcycle)
-		fault = (Fault)
 	{
-		"The sequence has CYCLE, so a later call can return a smaller value.", "NO CYCLE"
-	};
+		fault.detail = "The sequence has CYCLE, so a later call can return a smaller value.";
+		fault.clause = "NO CYCLE";
+	}
 	else if (definition->seqincrement < 1)
-		fault = (Fault)
 	{
-		"The sequence has a negative INCREMENT, so each call returns a smaller value.", "INCREMENT 1"
-	};
+		fault.detail = "The sequence has a negative INCREMENT, so each call returns a smaller value.";
+		fault.clause = "INCREMENT 1";
+	}
 	ReleaseSysCache(tuple);
 	return fault;
 }

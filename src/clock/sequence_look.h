@@ -19,18 +19,22 @@ typedef struct KnownBound
 typedef struct SequenceLook
 {
 	/*
-	 * Each transaction that got a smaller value has ended.  The smallest bigint if that
-	 * cannot be said, because a transaction was there before the first look.
+	 * Each transaction that got a smaller value has ended.  The smallest
+	 * bigint if that cannot be said, because a transaction was there before
+	 * the first look.
 	 */
 	int64		bound;
 
-	/* What the bound would be without the transactions that this look is the first to find. */
+	/*
+	 * What the bound would be without the transactions that this look is the
+	 * first to find.
+	 */
 	int64		goal;
 
 	int64		next;			/* the least value that nextval() can return */
 	uint64		file;			/* of the sequence */
-	XLogRecPtr	page_lsn;		/* values below next do not come again once this
-								 * is flushed */
+	XLogRecPtr	page_lsn;		/* values below next do not come again once
+								 * this is flushed */
 	int64		unwatched_ms;	/* since the look before, by any session */
 } SequenceLook;
 

@@ -116,7 +116,7 @@ sort_open(Bound *bound)
 
 /* Whether each transaction that has ended for the bound has ended in a snapshot. */
 static bool
-is_contained(const Bound *bound, TransactionId xmax, const TransactionId *open, uint32 count)
+is_contained(const Bound *bound, TransactionId xmax, const TransactionId * open, uint32 count)
 {
 	if (TransactionIdPrecedes(xmax, bound->xmax))
 		return false;
@@ -242,19 +242,20 @@ look(Followed *followed, bool wait_for_standbys, SequenceLook *result)
 		KeysLook	keys = seqid_look_at_keys();
 
 		/* The mark is durable, and is never set back. */
-		*result = (SequenceLook)
-		{
-			.bound = keys.settled_ms,
-			.goal = keys.goal_ms,
-			.unwatched_ms = keys.unwatched_ms,
-			.next = PG_INT64_MAX,
-			.page_lsn = InvalidXLogRecPtr
-		};
+		result->bound = keys.settled_ms;
+		result->goal = keys.goal_ms;
+		result->next = PG_INT64_MAX;
+		result->file = 0;
+		result->page_lsn = InvalidXLogRecPtr;
+		result->unwatched_ms = keys.unwatched_ms;
 	}
-	else if (!seqid_look_at_sequence(followed->followed,
-									 (KnownBound) {followed->file, followed->newest.value},
-									 result))
-		return false;
+	else
+	{
+		KnownBound	known = {followed->file, followed->newest.value};
+
+		if (!seqid_look_at_sequence(followed->followed, known, result))
+			return false;
+	}
 
 	/* Before any wait: what ends now is not known to have ended. */
 	(void) GetSnapshotData(&now);
@@ -426,9 +427,9 @@ seqid_settle(Oid id, XLogRecPtr *lsn)
 	look_until_ended(followed, true);
 
 	/*
-	 * All transactions that had ended have written their commit records before this place.
-	 * A crash must not undo commits that a reader has seen, so we flush.  Most commits
-	 * have done so already.
+	 * All transactions that had ended have written their commit records
+	 * before this place. A crash must not undo commits that a reader has
+	 * seen, so we flush.  Most commits have done so already.
 	 */
 	*lsn = seqid_wal_insert_end();
 	XLogFlush(*lsn);

@@ -65,7 +65,10 @@ seqid_look_at_keys(void)
 	test_stop(TEST_STOP_SCANNED);
 	settled_ms = seqid_earliest_prepared_ms(settled_ms);
 
-	/* Those that have begun since the look before are registered with its time. */
+	/*
+	 * Those that have begun since the look before are registered with its
+	 * time.
+	 */
 	look.goal_ms = settled_ms < before_ms ? settled_ms : now_ms;
 	look.unwatched_ms = now_ms - before_ms;
 

@@ -15,13 +15,16 @@
 typedef struct KeysLook
 {
 	/*
-	 * Every transaction of this database that generated a key with an earlier time has
-	 * ended, and no such key will be generated.  Never less than before, in this server
-	 * lifetime or in an earlier one.
+	 * Every transaction of this database that generated a key with an earlier
+	 * time has ended, and no such key will be generated.  Never less than
+	 * before, in this server lifetime or in an earlier one.
 	 */
 	int64		settled_ms;
 
-	/* What it would be without the transactions that began after the look before. */
+	/*
+	 * What it would be without the transactions that began after the look
+	 * before.
+	 */
 	int64		goal_ms;
 
 	int64		unwatched_ms;	/* since the look before, by any session */

@@ -196,7 +196,7 @@ seqid_find_holder(FollowedSequence *followed, VirtualTransactionId transaction)
 {
 	uint32		mask = holder_places() - 1;
 	uint32		place = (uint32) compat_vxid_process(transaction) +
-		transaction.localTransactionId * 31;
+	transaction.localTransactionId * 31;
 
 	for (;;)
 	{

@@ -80,7 +80,10 @@ log_locked_sequence(Oid sequence)
 	{
 		Buffer		buffer = ReadBuffer(rel, 0);
 
-		/* The commit then flushes the record, as it does for nextval() itself. */
+		/*
+		 * The commit then flushes the record, as it does for nextval()
+		 * itself.
+		 */
 		(void) GetTopTransactionId();
 		seqid_log_sequence(rel, buffer);
 		ReleaseBuffer(buffer);
