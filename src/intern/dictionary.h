@@ -89,9 +89,6 @@ extern void seqid_sql_end(void);
  */
 extern bool seqid_sql_run(Statement *statement, Datum *arguments, bool read_only, Datum *result);
 
-/* Raises 40001: the name of a dictionary has become the name of another table. */
-extern void seqid_dictionary_was_renamed(void);
-
 /* Schema and name of a relation, quoted.  Raises 42P01 if it does not exist. */
 extern char *seqid_quoted_name(Oid relid);
 

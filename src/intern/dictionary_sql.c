@@ -85,8 +85,8 @@ statement_sql(const Dictionary *dictionary, StatementKind kind)
 }
 
 /* A schema can be renamed while its tables are in use. */
-void
-seqid_dictionary_was_renamed(void)
+static void
+report_renamed(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
@@ -143,7 +143,7 @@ make_plan(Statement *statement)
 	SPI_keepplan(plan);
 	statement->plan = plan;
 	if (!uses_table(statement))
-		seqid_dictionary_was_renamed();
+		report_renamed();
 }
 
 /* Whether the server would not analyze the statement again. */
@@ -284,7 +284,7 @@ seqid_sql_run(Statement *statement, Datum *arguments, bool read_only, Datum *res
 		elog(ERROR, "could not run a statement on a dictionary: %s",
 			 SPI_result_code_string(code));
 	if (!uses_table(statement))
-		seqid_dictionary_was_renamed();
+		report_renamed();
 	if (code == SPI_OK_SELECT && SPI_processed > 0)
 		*result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 	MemoryContextSwitchTo(caller);
