@@ -12,6 +12,7 @@ my %defaults = (
 	seqid => 'CRASHES=1 CANCELS=0 CLOCK_MAX=3',
 	servers => 'SHARDS=1 PROMOTIONS=2 CRASHES=1 CLOCK_MAX=2 IDS=8',
 	sequence => 'LAST=2 SESSIONS=2 PREPARES=0 CRASHES=0 SET_BACKS=0 FILES=0 LOSSES=0',
+	settled => 'LAST=2 WRITERS=1 XIDS=2 OWN=0',
 	horizon => 'CLOCK_MAX=2 CRASHES=0 READERS=1 BACKENDS=2 WORKERS=0 PREPARES=0');
 
 # Model, a word of the assertion that must fail, or "cycle" or none, and definitions.
@@ -76,6 +77,13 @@ sequence last      NOT_LOGGED CRASHES=1
 sequence last      LOGGED_AHEAD CRASHES=1
 sequence last      NOT_FLUSHED CRASHES=1
 sequence last      OWN_FILE FILES=1 CRASHES=1
+settled  none
+settled  row       ONLY_IDS
+settled  row       SNAPSHOT_FIRST
+settled  row       NO_SNAPSHOT
+settled  due       ONE_BOUND
+settled  due       OWN_ID_IS_NONE OWN=1 LAST=1
+settled  kept      ANSWER_CHANGES
 CHECKS
 
 for (split /\n/, $checks)
