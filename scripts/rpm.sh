@@ -67,7 +67,7 @@ as_user cp -r "$unpacked/lib/." "$("$pg_config" --pkglibdir)"
 as_user cp -r "$unpacked/share/." "$("$pg_config" --sharedir)"
 start_server 128MB
 sql -c 'CREATE EXTENSION seqid'
-[ "$(value 'SELECT library FROM seqid.version()')" = "$version" ] || die "another version"
+[ "$(value 'SELECT library FROM seqid.stat_server')" = "$version" ] || die "another version"
 [ "$(value 'SELECT snowflake_shard(snowflake_nextval(5))')" = 5 ] || die "no key"
 # The bitcode is found: a call is inlined.
 [ "$(value 'SET jit = on; SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SELECT sum(tenant_key_tenant(tenant_key_pack(g, 3))) FROM generate_series(1, 9) g')" = 45 ] ||
