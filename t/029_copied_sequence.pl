@@ -97,7 +97,8 @@ sub check_copies ($level, $node, @used)
 			next;
 		}
 		cmp_ok($case->{last}, '>=', 2, "$level, $case->{what}: values were used");
-		cmp_ok($next, '>', $case->{last}, "$level, $case->{what}: no value comes again");
+		ok($next > $case->{last} && $next < 1000, "$level, $case->{what}: no value comes again")
+		  or diag("$next after $case->{last}");
 	}
 }
 
