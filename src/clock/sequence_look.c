@@ -236,7 +236,7 @@ open_sequence(OpenSequence *open)
 	{
 		open->file = relation_file(rel);
 		open->buffer = ReadBuffer(rel, 0);
-		seqid_log_sequence_once(rel, open->buffer);
+		(void) seqid_log_sequence_once(rel, open->buffer);
 	}
 	UnlockRelationOid(open->sequence, RowExclusiveLock);
 

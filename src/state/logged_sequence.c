@@ -37,7 +37,7 @@ static struct
 	LocalTransactionId lxid;
 }			checked[CHECKED_SEQUENCES];
 
-void
+bool
 seqid_log_sequence_once(Relation rel, Buffer buffer)
 {
 	uint64		hash;
@@ -45,13 +45,13 @@ seqid_log_sequence_once(Relation rel, Buffer buffer)
 
 	/* An unlogged or temporary sequence promises nothing after a crash. */
 	if (!RelationNeedsWAL(rel))
-		return;
+		return false;
 
 	/* Two files of a database have two hashes; 0 is that of an empty place. */
 	hash = Max(hash_combine64(seqid_database_state()->mark.nonce, relation_file(rel)), 1);
 	place = &seqid_dynamic_state()->logged_files[hash % LOGGED_FILES];
 	if (pg_atomic_read_u64(place) == hash)
-		return;
+		return false;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	(void) seqid_log_sequence_page(buffer);
@@ -60,6 +60,7 @@ seqid_log_sequence_once(Relation rel, Buffer buffer)
 	/* Not before the record is inserted, because others then rely on it. */
 	pg_write_barrier();
 	pg_atomic_write_u64(place, hash);
+	return true;
 }
 
 /* The caller has called nextval(), which keeps a lock until the transaction ends. */
@@ -70,9 +71,8 @@ log_locked_sequence(Oid sequence)
 	Buffer		buffer = ReadBuffer(rel, 0);
 
 	/* The commit then flushes the record, as it does for nextval() itself. */
-	if (RelationNeedsWAL(rel))
+	if (seqid_log_sequence_once(rel, buffer))
 		(void) GetTopTransactionId();
-	seqid_log_sequence_once(rel, buffer);
 	ReleaseBuffer(buffer);
 	relation_close(rel, NoLock);
 

@@ -15,11 +15,11 @@ extern void seqid_watch_sequences(void);
 
 /*
  * Writes WAL for the page, unless a session has done so for this file in this server
- * lifetime.  Does not flush.  The caller must have a lock on the relation that excludes
+ * lifetime.  Returns whether it has written.  Does not flush.  The caller must have a lock on the relation that excludes
  * ALTER SEQUENCE.  buffer is that of its page, and must not be locked.  Raises
  * data_corrupted, and the errors of seqid_database_state().
  */
-extern void seqid_log_sequence_once(Relation rel, Buffer buffer);
+extern bool seqid_log_sequence_once(Relation rel, Buffer buffer);
 
 /*
  * nextval() whose values do not come again after a crash, also in a file that was copied.
