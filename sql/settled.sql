@@ -98,7 +98,7 @@ DECLARE
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || statement LOOP
 		CONTINUE WHEN line ~ 'Params Evaluated|InitPlan 1$|InitPlan 1 .returns';
-		RETURN NEXT trim(replace(line, '(InitPlan 1).col1', '$0'));
+		RETURN NEXT trim(regexp_replace(line, '\(InitPlan \w+\).col1', '$0'));
 	END LOOP;
 END
 $$;
