@@ -97,7 +97,7 @@ DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || statement LOOP
-		CONTINUE WHEN line ~ 'Params Evaluated|InitPlan 1$|InitPlan 1 .returns';
+		CONTINUE WHEN line ~ '^ *(Params Evaluated|InitPlan \w+($| ))';
 		RETURN NEXT trim(regexp_replace(line, '\(InitPlan \w+\).col1', '$0'));
 	END LOOP;
 END
