@@ -247,7 +247,7 @@ make_durable(XLogRecPtr lsn, bool wait_for_standbys)
 static bool
 look(Followed *followed, bool wait_for_standbys, SequenceLook *result)
 {
-	static SnapshotData now = {SNAPSHOT_MVCC};
+	static SnapshotData now = {.snapshot_type = SNAPSHOT_MVCC};
 
 	if (followed->followed == KEYS_OF_SEQID)
 	{
