@@ -223,15 +223,6 @@ can_be_followed(Relation rel)
 		find_fault(RelationGetRelid(rel)).detail == NULL;
 }
 
-/* Invariant 6. */
-static void
-log_page(Buffer buffer)
-{
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	(void) seqid_log_sequence_page(buffer);
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-}
-
 /*
  * Pins and logs the page.  ALTER SEQUENCE can replace the file afterwards, but the pin keeps
  * the old page.  Its next value is not above those of the new file, unless that was set back.
@@ -250,8 +241,9 @@ open_sequence(OpenSequence *open)
 	{
 		open->file = relation_file(rel);
 		open->buffer = ReadBuffer(rel, 0);
+		/* Invariant 6. */
 		if (!seqid_is_followed_file(open->sequence, open->file))
-			log_page(open->buffer);
+			seqid_log_sequence_page(open->buffer);
 	}
 	UnlockRelationOid(open->sequence, RowExclusiveLock);
 
@@ -324,9 +316,7 @@ look_at(const OpenSequence *open, FollowedSequence *followed, KnownBound known,
 	bool		is_first;
 
 	/* Invariant 1. */
-	LockBuffer(open->buffer, BUFFER_LOCK_SHARE);
 	look->next = seqid_read_next_value(open->buffer, &look->page_lsn);
-	LockBuffer(open->buffer, BUFFER_LOCK_UNLOCK);
 	test_stop(TEST_STOP_SEQUENCE_READ);
 
 	/* Invariant 3. */
