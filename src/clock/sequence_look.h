@@ -41,10 +41,13 @@ typedef struct SequenceLook
 /*
  * Raises undefined_table, wrong_object_type, insufficient_privilege unless the current role
  * has USAGE, SELECT or UPDATE, and object_not_in_prerequisite_state if the sequence is the
- * clock mark, is not permanent, or does not go up by one value for each call: INCREMENT
- * below 1, CYCLE or CACHE above 1.  Takes no lock.  If missing_ok, returns false instead.
+ * clock mark, is not permanent, or a call can return a smaller value than an earlier one:
+ * INCREMENT below 1, CYCLE or CACHE above 1.  Takes no lock.
  */
-extern bool seqid_check_followed_sequence(Oid sequence, bool missing_ok);
+extern void seqid_check_followed_sequence(Oid sequence);
+
+/* Whether seqid_check_followed_sequence() raises nothing. */
+extern bool seqid_can_be_followed(Oid sequence);
 
 /*
  * Looks once.  The sequence must have been checked.  Returns false, without a look, if a

@@ -401,7 +401,7 @@ seqid_settled_bound(Oid id, Snapshot snapshot)
 
 	check_snapshot(snapshot);
 	if (id != KEYS_OF_SEQID)
-		(void) seqid_check_followed_sequence(id, false);
+		seqid_check_followed_sequence(id);
 	check_not_forgotten(followed, snapshot);
 
 	(void) look(followed, false, &ignored);
@@ -424,7 +424,7 @@ seqid_look_ahead(Oid id)
 	/* The snapshot of such a transaction exists already. */
 	if (RecoveryInProgress() || IsolationUsesXactSnapshot())
 		return;
-	if (id != KEYS_OF_SEQID && !seqid_check_followed_sequence(id, true))
+	if (id != KEYS_OF_SEQID && !seqid_can_be_followed(id))
 		return;
 	look_until_ended(find_followed(id), false);
 }
@@ -435,7 +435,7 @@ seqid_settle(Oid id, XLogRecPtr *lsn)
 	Followed   *followed = find_followed(id);
 
 	if (id != KEYS_OF_SEQID)
-		(void) seqid_check_followed_sequence(id, false);
+		seqid_check_followed_sequence(id);
 	look_until_ended(followed, true);
 
 	/*
