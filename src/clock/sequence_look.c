@@ -197,7 +197,7 @@ typedef struct OpenSequence
 /*
  * Pins and logs the page.  The definition is read again, because it can have changed since it
  * was checked: a session that has cached values holds nothing.  ALTER SEQUENCE can replace the file afterwards, but the pin keeps
- * the old page.  Its next value is not above those of the new file, unless that was set back.
+ * the old page.  The new file has no value below its next one, unless it was set back.
  */
 static bool
 open_sequence(OpenSequence *open)
@@ -256,7 +256,7 @@ find_holders(const OpenSequence *open, int *count)
 /* Gives each holder its number, and lowers the bound to it. */
 static void
 number_holders(FollowedSequence *followed, const OpenSequence *open, int64 number_of_new,
-			   int64 at_least, SequenceLook *look)
+			   int64 at_least, Look *look)
 {
 	int			count;
 	VirtualTransactionId *transactions = find_holders(open, &count);
@@ -284,7 +284,7 @@ number_holders(FollowedSequence *followed, const OpenSequence *open, int64 numbe
 
 static void
 look_at(const OpenSequence *open, FollowedSequence *followed, KnownBound known,
-		SequenceLook *look)
+		Look *look)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	bool		is_first;
@@ -314,7 +314,7 @@ look_at(const OpenSequence *open, FollowedSequence *followed, KnownBound known,
 }
 
 bool
-seqid_look_at_sequence(Oid sequence, KnownBound known, SequenceLook *look)
+seqid_look_at_sequence(Oid sequence, KnownBound known, Look *look)
 {
 	OpenSequence open = {.sequence = sequence};
 	FollowedSequence *followed;

@@ -16,7 +16,8 @@ typedef struct KnownBound
 	int64		bound;			/* no smaller value of this file can appear */
 } KnownBound;
 
-typedef struct SequenceLook
+/* What a look at a sequence finds, or one at the times of keys; see settled_horizon.h. */
+typedef struct Look
 {
 	/*
 	 * Each transaction that got a smaller value has ended.  The smallest
@@ -31,12 +32,13 @@ typedef struct SequenceLook
 	 */
 	int64		goal;
 
-	int64		next;			/* the least value that nextval() can return */
-	uint64		file;			/* of the sequence */
+	int64		unwatched_ms;	/* since the look before, by any session */
+
+	int64		next;			/* the least value that can still be generated */
+	uint64		file;			/* of the sequence, or 0 */
 	XLogRecPtr	page_lsn;		/* values below next do not come again once
 								 * this is flushed */
-	int64		unwatched_ms;	/* since the look before, by any session */
-} SequenceLook;
+} Look;
 
 /*
  * Raises undefined_table, wrong_object_type, insufficient_privilege unless the current role
@@ -55,6 +57,6 @@ extern bool seqid_can_be_followed(Oid sequence);
  * open transaction has created its file.  Takes a heavyweight lock only if that is free, and
  * releases it.  Can write WAL, does not flush it.  Must not be called during recovery.
  */
-extern bool seqid_look_at_sequence(Oid sequence, KnownBound known, SequenceLook *look);
+extern bool seqid_look_at_sequence(Oid sequence, KnownBound known, Look *look);
 
 #endif							/* SEQID_SEQUENCE_LOOK_H */
