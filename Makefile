@@ -1,14 +1,16 @@
 # seqid: primary keys for PostgreSQL
 #
 #   make && sudo make install     build for the server that pg_config names
-#   make installcheck             test the installed extension in a temporary
-#                                 server of its own (as an ordinary user)
+#   make installcheck             test the installed extension in a running server, as
+#                                 a superuser: PGHOST, PGPORT and PGUSER say which.
+#                                 TAP_TESTS=1 adds tests in servers of their own.
 #
 # Another server: make PG_CONFIG=/usr/lib/postgresql/17/bin/pg_config
 
 MODULE_big = seqid
 OBJS = \
 	src/bits/shard_list.o \
+	src/pg/durable_sequence.o \
 	src/pg/durable_wal.o \
 	src/pg/entropy.o \
 	src/pg/pg_epoch.o \
@@ -19,7 +21,6 @@ OBJS = \
 	src/state/database_state.o \
 	src/state/followed_sequence.o \
 	src/state/guc.o \
-	src/state/logged_sequence.o \
 	src/state/server_shard.o \
 	src/state/shared_state.o \
 	src/clock/clock_mark.o \
@@ -50,6 +51,7 @@ OBJS = \
 	src/intern/intern.o \
 	src/intern/intern_ddl.o \
 	src/horizon.o \
+	src/planner_support.o \
 	src/settled.o \
 	src/replay.o \
 	src/mark_repair.o \
@@ -64,15 +66,16 @@ REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_code
 	comb comb_codec sequential_uuid \
 	scatter intern tenant_key bitpack jump_hash textcodec time_range registry extremes privileges parallel \
 	horizon sequence_horizon settled schema fragmentation partitioning migration
-REGRESS_OPTS = --temp-instance=./tmp_check
 
-ISOLATION = snowflake_order comb_order intern_race intern_change intern_privileges \
-	horizon_order horizon_held nextval_lock sequence_horizon_held settled
-ISOLATION_OPTS = --temp-instance=./tmp_check_iso --load-extension=seqid
+ISOLATION = snowflake_order comb_order intern_race intern_toast intern_change intern_privileges \
+	horizon_order horizon_held nextval_lock sequence_horizon_held settled_snapshot
+ISOLATION_OPTS = --load-extension=seqid
 
-TAP_TESTS = 1
+# Of the databases that the tests make, whatever the server's own are.
+ENCODING = UTF8
+NO_LOCALE = 1
 
-EXTRA_CLEAN = tmp_check tmp_check_iso output_iso
+EXTRA_CLEAN = tmp_check
 
 # The version stands in META.json; t/sources/release.pl checks what agrees with it.
 SEQID_VERSION := $(shell sed -n '/"version"/{s/[^:]*: *"//; s/".*//p; q}' META.json)
@@ -88,12 +91,13 @@ include $(PGXS)
 $(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*/*.h)
 src/seqid.o src/seqid.bc src/stats.o src/stats.bc: META.json
 
-# What is released on PGXN, of what is committed.
+# What is released on PGXN, of what is committed, and its bill of materials.
 ARCHIVE = seqid-$(SEQID_VERSION).zip
 
 dist:
 	SEQID_FINAL=1 prove -Q t/sources/release.pl
 	$(MAKE) archive
+	scripts/sbom.pl "$(ARCHIVE)" >"$(ARCHIVE:.zip=.spdx.json)"
 
 archive:
 	git archive --format zip --prefix=seqid-$(SEQID_VERSION)/ -o "$(ARCHIVE)" HEAD

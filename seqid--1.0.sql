@@ -57,16 +57,17 @@ COMMENT ON SEQUENCE seqid.clock_mark IS
 SELECT pg_extension_config_dump('seqid.clock_mark', '');
 
 --
--- Ranges of times.  The planner support function replaces a call of snowflake_in(id, range)
--- by comparisons of the id with the first and the last id of the range.
+-- What the planner uses: it replaces a call of snowflake_in(id, range) by comparisons of the id
+-- with the first and the last id of the range, and expects as many rows of a set of keys as its
+-- argument count says.
 --
 
-CREATE FUNCTION seqid.time_range_support(internal)
+CREATE FUNCTION seqid.planner_support(internal)
 RETURNS internal
-AS 'MODULE_PATHNAME', 'seqid_time_range_support'
+AS 'MODULE_PATHNAME', 'seqid_planner_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.time_range_support(internal) IS
-'planner support of snowflake_in, snowflake53_in and comb_uuid_in';
+COMMENT ON FUNCTION seqid.planner_support(internal) IS
+'planner support of functions that are called NAME_in, and of sets of keys';
 
 CREATE FUNCTION seqid.snowflake_bound(range tstzrange, upper boolean)
 RETURNS bigint
@@ -88,14 +89,6 @@ AS 'MODULE_PATHNAME', 'seqid_comb_uuid_bound'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.comb_uuid_bound(tstzrange, boolean) IS
 'largest (upper) or smallest COMB whose time is in the range';
-
--- The planner expects as many rows as the argument count says.
-CREATE FUNCTION seqid.count_support(internal)
-RETURNS internal
-AS 'MODULE_PATHNAME', 'seqid_count_support'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.count_support(internal) IS
-'planner support of snowflake_nextvals, snowflake53_nextvals and comb_uuids';
 
 SET LOCAL search_path = @extschema@, pg_temp;
 
@@ -122,7 +115,7 @@ CREATE FUNCTION snowflake_nextvals(shard bigint, count bigint)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'snowflake_nextvals'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE
-SUPPORT seqid.count_support;
+SUPPORT seqid.planner_support;
 COMMENT ON FUNCTION snowflake_nextvals(bigint, bigint) IS
 'next count snowflake ids of a shard (0 to 1023), in ascending order';
 
@@ -156,7 +149,7 @@ COMMENT ON FUNCTION snowflake_witness(bigint) IS
 'make all later snowflake ids of this server''s shard greater than an id, and return it; an error if it is ahead of the clock by more than seqid.max_lead';
 
 -- 31 is the highest shard that both layouts have.
-CREATE FUNCTION snowflake_backfill(created_at timestamptz, shard bigint DEFAULT 31,
+CREATE FUNCTION snowflake_backfill(created_at timestamptz, shard bigint,
 	after bigint DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_backfill'
@@ -177,13 +170,6 @@ AS 'MODULE_PATHNAME', 'snowflake_shard'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_shard(bigint) IS
 'shard of a snowflake id (0 to 1023)';
-
-CREATE FUNCTION snowflake_sequence(id bigint)
-RETURNS int
-AS 'MODULE_PATHNAME', 'snowflake_sequence'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_sequence(bigint) IS
-'sequence of a snowflake id: its number within its millisecond and shard (0 to 4095)';
 
 CREATE FUNCTION snowflake_parts(id bigint,
 	OUT created_at timestamptz, OUT shard int, OUT sequence int)
@@ -218,7 +204,7 @@ CREATE FUNCTION snowflake_in(id bigint, range tstzrange)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'snowflake_in'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-SUPPORT seqid.time_range_support;
+SUPPORT seqid.planner_support;
 COMMENT ON FUNCTION snowflake_in(bigint, tstzrange) IS
 'whether the time of a snowflake id is in a range; can use an index on the id';
 
@@ -246,7 +232,7 @@ CREATE FUNCTION snowflake53_nextvals(shard bigint, count bigint)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'snowflake53_nextvals'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE
-SUPPORT seqid.count_support;
+SUPPORT seqid.planner_support;
 COMMENT ON FUNCTION snowflake53_nextvals(bigint, bigint) IS
 'next count snowflake53 ids of a shard (0 to 31), in ascending order';
 
@@ -279,7 +265,7 @@ LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_witness(bigint) IS
 'make all later snowflake53 ids of this server''s shard greater than an id, and return it; an error if it is ahead of the clock by more than seqid.max_lead';
 
-CREATE FUNCTION snowflake53_backfill(created_at timestamptz, shard bigint DEFAULT 31,
+CREATE FUNCTION snowflake53_backfill(created_at timestamptz, shard bigint,
 	after bigint DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_backfill'
@@ -300,13 +286,6 @@ AS 'MODULE_PATHNAME', 'snowflake53_shard'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_shard(bigint) IS
 'shard of a snowflake53 id (0 to 31)';
-
-CREATE FUNCTION snowflake53_sequence(id bigint)
-RETURNS int
-AS 'MODULE_PATHNAME', 'snowflake53_sequence'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake53_sequence(bigint) IS
-'sequence of a snowflake53 id: its number within its millisecond and shard (0 to 127)';
 
 CREATE FUNCTION snowflake53_parts(id bigint,
 	OUT created_at timestamptz, OUT shard int, OUT sequence int)
@@ -341,7 +320,7 @@ CREATE FUNCTION snowflake53_in(id bigint, range tstzrange)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'snowflake53_in'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-SUPPORT seqid.time_range_support;
+SUPPORT seqid.planner_support;
 COMMENT ON FUNCTION snowflake53_in(bigint, tstzrange) IS
 'whether the time of a snowflake53 id is in a range; can use an index on the id';
 
@@ -361,7 +340,7 @@ CREATE FUNCTION comb_uuids(count bigint)
 RETURNS SETOF uuid
 AS 'MODULE_PATHNAME', 'comb_uuids'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE
-SUPPORT seqid.count_support;
+SUPPORT seqid.planner_support;
 COMMENT ON FUNCTION comb_uuids(bigint) IS
 'next count COMBs, in ascending order';
 
@@ -406,7 +385,7 @@ CREATE FUNCTION comb_uuid_in(id uuid, range tstzrange)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'comb_uuid_in'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-SUPPORT seqid.time_range_support;
+SUPPORT seqid.planner_support;
 COMMENT ON FUNCTION comb_uuid_in(uuid, tstzrange) IS
 'whether the time of a COMB is in a range; can use an index on the id';
 
@@ -860,7 +839,7 @@ CREATE VIEW seqid.horizon_holders AS
 			SELECT DISTINCT l.pid, CASE WHEN l.pid IS NULL THEN l.virtualtransaction END,
 				   NULL::timestamptz, l.relation::regclass
 			  FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
-			 WHERE c.relkind = 'S' AND c.oid <> 'seqid.clock_mark'::regclass
+			 WHERE c.relkind = 'S' AND c.oid IS DISTINCT FROM to_regclass('seqid.clock_mark')
 			   AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 			   AND l.granted
 			   AND l.mode NOT IN ('AccessShareLock', 'RowShareLock', 'ShareLock')) h

@@ -134,7 +134,7 @@ copy_sources()
 {
 	mkdir "$work/source"
 	(cd "$top" && tar -cf - --exclude=.git --exclude='*.o' --exclude='*.bc' \
-		--exclude='*.so' --exclude=tmp_check --exclude=tmp_check_iso \
+		--exclude='*.so' --exclude=tmp_check \
 		--exclude=results --exclude=output_iso .) | tar -C "$work/source" -xf -
 }
 

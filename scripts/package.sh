@@ -2,9 +2,10 @@
 # package.sh: builds the Debian packages and tries them with Debian's own tools.
 #
 # Each release of Debian has a clean chroot, see scripts/chroot.sh; work goes on in
-# copies of it.  dpkg-buildpackage builds, lintian must find no error, autopkgtest runs
-# the suites against the installed package, piuparts installs, removes and purges it.
-# PGXN's client installs the archive of the release.  Needs root, or sudo.
+# copies of it.  dpkg-buildpackage builds and tests, lintian must find no error, autopkgtest
+# runs the suites against the installed package, piuparts installs, removes and purges it.
+# PGXN's client installs and tests the archive of the release, and the README's lines do the
+# same with nothing else on the machine.  Needs root, or sudo.
 set -euo pipefail
 
 usage='usage: scripts/package.sh [--keep DIRECTORY] [VERSION[/arm64]...]
@@ -61,6 +62,12 @@ run()
 		{ tail -n 100 "$work/log" >&2; die "$suite: $2: failed"; }
 }
 
+# install_lines MAJOR: the lines that the README has below "Install", for a version.
+install_lines()
+{
+	sed -n '/^## Install$/,/^```$/p' "$top/README.md" | sed "1,/^\`\`\`sh\$/d; /^\`\`\`/d; s/17/$1/g"
+}
+
 for target in "${versions[@]}"; do
 	major=${target%/*}
 	suite=${release[$major]}
@@ -70,8 +77,10 @@ for target in "${versions[@]}"; do
 	make_chroot "$suite" "$bare" "${architecture#/}" || die "Debian $suite could not be fetched"
 	build=$work/$suite-build
 	test=$work/$suite-test
+	readme=$work/$suite-readme
 	as_root cp -a "$bare" "$build"
 	as_root cp -a "$bare" "$test"
+	as_root cp -a "$bare" "$readme"
 	as_root mkdir "$build/build"
 	put_sources "$build/build"
 
@@ -80,7 +89,7 @@ for target in "${versions[@]}"; do
 	prepare="
 		export PG_SUPPORTED_VERSIONS=$major
 		apt-get update -qq
-		apt-get install -y -qq --no-install-recommends postgresql-server-dev-$major"
+		apt-get install -y -qq --no-install-recommends postgresql-$major postgresql-server-dev-$major"
 	run "$build" 'dpkg-buildpackage' "$prepare build-essential lintian
 		cd /build/seqid-$version
 		apt-get build-dep -y -qq --no-install-recommends .
@@ -91,11 +100,24 @@ for target in "${versions[@]}"; do
 	run "$build" 'lintian' 'lintian --allow-root --fail-on error \
 		--suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog /build/*.changes'
 	run "$build" 'pgxn install' "
-		apt-get install -y -qq --no-install-recommends pgxnclient postgresql-$major
+		apt-get install -y -qq --no-install-recommends pgxnclient
 		pgxn install --yes --pg_config /usr/lib/postgresql/$major/bin/pg_config /build/seqid.zip
 		pg_virtualenv -v $major -t sh -c '
+			pgxn check --pg_config /usr/lib/postgresql/$major/bin/pg_config /build/seqid.zip
 			pgxn load --yes -d postgres /build/seqid.zip
 			psql -XAtqc \"SELECT library FROM seqid.stat_server\" postgres' | grep -Fx $version"
+
+	as_root cp -r "$build/build/seqid-$version" "$readme/root/seqid"
+	run "$readme" "the README's lines and make installcheck" "
+		apt-get update -qq
+		cd /root/seqid
+		alias sudo='env ' apt-get='apt-get -y -qq'
+		$(install_lines "$major")
+		pg_ctlcluster $major main start
+		runuser -u postgres -- createuser -s root
+		# Another server of the machine can have the default port.
+		export PGPORT=\$(pg_conftool -s $major main show port)
+		make installcheck"
 
 	as_root cp -r "$build/build" "$test/build"
 	run "$test" 'autopkgtest' "$prepare autopkgtest
@@ -113,6 +135,6 @@ for target in "${versions[@]}"; do
 		as_root mkdir -p "$keep/${target/\//-}"
 		as_root find "$build/build" -maxdepth 1 -type f -exec cp {} "$keep/${target/\//-}" \;
 	fi
-	as_root rm -rf "$build" "$test"
+	as_root rm -rf "$build" "$test" "$readme"
 done
 echo "passed: ${versions[*]}"

@@ -14,8 +14,9 @@ usage='usage: scripts/test.sh [--quick] [SUITE...]
              upgrade replaces the library and the script under running sessions;
              stops holds sessions between two accesses to shared memory.
              Any folder of t/ that has a file "packages" is a suite too.
-  SEQID_MINUTES, SEQID_SEED, PROVE_TESTS
-             length and seed of random runs; the files that prove runs'
+  SEQID_MINUTES, SEQID_SEED, PROVE_TESTS, PACKAGES
+             length and seed of random runs; the files that prove runs; packages to
+             install besides'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
@@ -43,7 +44,7 @@ done
 make_work_directory
 need_package_lists
 need_packages gcc make clang libc6-dev "postgresql-$PG_MAJOR" "postgresql-server-dev-$PG_MAJOR" \
-	libipc-run-perl perl faketime "${packages[@]}"
+	libipc-run-perl perl faketime "${packages[@]}" ${PACKAGES:-}
 private_postgres
 copy_sources
 give_to_user
@@ -78,23 +79,31 @@ installcheck()
 		installcheck "$@"
 }
 
+# tap FILES: runs TAP tests only, those of $PROVE_TESTS if it is set.
+tap()
+{
+	installcheck REGRESS= ISOLATION= TAP_TESTS=1 PROVE_TESTS="${PROVE_TESTS:-$1}"
+}
+
 run_suite()
 {
+	local server=EXTRA_REGRESS_OPTS=--temp-instance=./tmp_check
+
 	case $1 in
-		regress) installcheck ISOLATION= TAP_TESTS= ;;
-		isolation) installcheck REGRESS= TAP_TESTS= ;;
-		tap) installcheck REGRESS= ISOLATION= PROVE_TESTS="${PROVE_TESTS:-}" ;;
+		regress) installcheck ISOLATION= "$server --temp-config=$work/defaults.conf" ;;
+		isolation) installcheck REGRESS= "$server --temp-config=$work/defaults.conf" ;;
+		tap) tap '' ;;
 		upgrade)
 			# Each file replaces what is installed.
-			build_next && PROVE_FLAGS=${PROVE_FLAGS:---timer} \
-				installcheck REGRESS= ISOLATION= PROVE_TESTS="${PROVE_TESTS:-t/upgrade/*.pl}"
+			build_next && PROVE_FLAGS=${PROVE_FLAGS:---timer} tap 't/upgrade/*.pl'
 			;;
 		stops)
 			build gcc "$gcc_warnings -DSEQID_TEST_STOPS -DDATABASE_STATES=8" &&
-				installcheck REGRESS= ISOLATION="horizon_stops sequence_horizon_stops" PROVE_TESTS="${PROVE_TESTS:-t/stops/*.pl}" &&
+				installcheck REGRESS= ISOLATION="horizon_stops sequence_horizon_stops intern_stops" "$server" &&
+				tap 't/stops/*.pl' &&
 				build gcc "$gcc_warnings"
 			;;
-		*) installcheck REGRESS= ISOLATION= PROVE_TESTS="${PROVE_TESTS:-t/$1/*.pl}" ;;
+		*) tap "t/$1/*.pl" ;;
 	esac
 }
 
@@ -112,6 +121,9 @@ show_reasons()
 
 [ ${#compilers[@]} = 1 ] || build clang "$clang_warnings"
 build gcc "$gcc_warnings"
+# make installcheck tests servers with default settings, where pg_regress would allow
+# prepared transactions.
+echo 'max_prepared_transactions = 0' >"$work/defaults.conf"
 # Users get a library in which no test can stop a session.
 symbols=$(nm -D "$work/source/seqid.so")
 [[ $symbols == *seqid_horizon* && $symbols != *pg_advisory* ]] || die "seqid.so takes advisory locks"

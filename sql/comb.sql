@@ -79,4 +79,9 @@ SELECT comb_uuid_timestamp(comb_uuid_at('1970-01-01')) AS first,
 SELECT comb_uuid_at(NULL) IS NULL AS at;
 SELECT count(*) FROM comb_uuids(NULL);
 -- the planner knows how many
-SELECT expected_rows('SELECT * FROM comb_uuids(12345)') AS rows;
+SELECT expected_rows('SELECT * FROM comb_uuids(12345)') AS rows,
+       expected_rows('SELECT * FROM snowflake_nextvals(count => 77, shard => 5)') AS by_name;
+-- an operator: the default
+CREATE OPERATOR *# (FUNCTION = snowflake_nextvals, LEFTARG = bigint, RIGHTARG = bigint);
+SELECT expected_rows('SELECT 5::bigint *# 77::bigint') AS rows;
+DROP OPERATOR *# (bigint, bigint);

@@ -31,9 +31,6 @@ BEGIN
 END
 $$;
 
--- nobody has asked yet
-SELECT horizon IS NULL AS none_told FROM seqid.stat_database;
-
 --
 -- The procedure
 --
@@ -157,7 +154,7 @@ BEGIN
 		ASSERT snowflake53_nextval(shard) >= told.snowflake53;
 		COMMIT;
 		EXECUTE 'CALL seqid.horizon()' INTO told;
-		ASSERT comb_uuid() >= told.comb;
+		ASSERT comb_uuid() >= told.comb_uuid;
 		COMMIT;
 	END LOOP;
 END

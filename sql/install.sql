@@ -27,6 +27,9 @@ SELECT library ~ '^\d+\.\d+\.\d+$' AS library, script = extversion AS script,
        library ^@ (script || '.') AS of_one_release
   FROM seqid.stat_server, pg_extension WHERE extname = 'seqid';
 
+-- dynamic_library_path says where the library is
+SELECT DISTINCT probin FROM pg_proc WHERE probin LIKE '%seqid%';
+
 -- the settings
 SELECT name, setting, unit, min_val, max_val, context, boot_val
   FROM pg_settings WHERE name LIKE 'seqid.%' ORDER BY name COLLATE "C";

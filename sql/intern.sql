@@ -99,8 +99,8 @@ SELECT intern_ids('words', ARRAY[repeat('y', 5000), noise(1000000), '', repeat('
 SELECT intern_terms('words', :'ids') = ARRAY[repeat('y', 5000), noise(1000000), '', repeat('y', 5000)] AS batch;
 
 --
--- A dictionary whose term has a unique B-tree, one that has a check constraint and so
--- is filled by statements, and one with policies: all answer as the plain one does
+-- A dictionary whose term has a unique B-tree, one that has a check constraint, and one
+-- with policies, which is filled by statements: all answer as the plain one does
 --
 CREATE TABLE answer (dictionary text, step int, terms text[], ids bigint[]);
 CREATE FUNCTION fill(dictionary text) RETURNS void LANGUAGE plpgsql AS $$
@@ -167,6 +167,55 @@ INSERT INTO collision SELECT 'c' || max(n) FROM generate_series(1, 400000) n GRO
 SELECT cardinality(intern_ids('plain', array_agg(term))) > 20 AS interned FROM collision;
 SELECT count(DISTINCT hashtext(p.term)) * 2 = count(*) AS collide, bool_and(intern_find('plain', p.term) = id AND intern_term('plain', id) = p.term) AS right
   FROM plain p JOIN collision USING (term);
+-- A plan that the session keeps serves nobody whom the policies have ceased to serve.
+CREATE ROLE regress_intern_group;
+DROP POLICY everything ON policed;
+CREATE POLICY everything ON policed TO regress_intern_group USING (term <> 'hidden');
+SELECT intern_id('policed', 'hidden') >= 0 AS bypassed;
+GRANT regress_intern_group TO regress_intern_policed;
+SET ROLE regress_intern_policed;
+SELECT intern_find('policed', 'kept') IS NULL AS new, intern_id('policed', 'kept') = intern_id('policed', 'kept') AS kept, intern_find('policed', 'hidden') AS hidden;
+RESET ROLE;
+REVOKE regress_intern_group FROM regress_intern_policed;
+SET ROLE regress_intern_policed;
+SELECT intern_find('policed', 'kept') AS revoked, left(error_of($$SELECT intern_id('policed', 'more')$$), 5) AS refused;
+RESET ROLE;
+GRANT regress_intern_group TO regress_intern_policed;
+SET ROLE regress_intern_policed;
+SELECT intern_id('policed', 'more') = intern_id('policed', 'more') AS granted, left(error_of($$SELECT intern_id('policed', 'hidden')$$), 5) AS hidden;
+RESET ROLE;
+ALTER ROLE regress_intern_policed BYPASSRLS;
+SET ROLE regress_intern_policed;
+SELECT intern_find('policed', 'hidden') = intern_id('policed', 'hidden') AS bypassed, intern_id('policed', 'most') >= 0 AS inserted;
+RESET ROLE;
+ALTER ROLE regress_intern_policed NOBYPASSRLS;
+DROP POLICY everything ON policed;
+SET ROLE regress_intern_policed;
+SELECT intern_find('policed', 'kept') AS no_policy, left(error_of($$SELECT intern_id('policed', 'last')$$), 5) AS refused;
+RESET ROLE;
+CREATE POLICY everything ON policed TO regress_intern_policed USING (true);
+REVOKE regress_intern_group FROM regress_intern_policed;
+DROP ROLE regress_intern_group;
+-- Nor does it serve another table that has taken the name.
+CREATE SCHEMA intern_before;
+SELECT intern_create('intern_before.words');
+CREATE FUNCTION trap() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE TRIGGER see AFTER INSERT ON intern_before.words FOR EACH STATEMENT EXECUTE FUNCTION see();
+SELECT intern_ids('intern_before.words', '{a}');
+ALTER SCHEMA intern_before RENAME TO intern_after;
+CREATE SCHEMA intern_before;
+SELECT intern_create('intern_before.words');
+CREATE TRIGGER trap BEFORE INSERT ON intern_before.words EXECUTE FUNCTION trap();
+SELECT intern_ids('intern_after.words', '{a,b}');
+SELECT error_of($$SELECT intern_id('intern_before.words', 'b')$$) AS other;
+-- The session keeps some plans, also of calls that fail.
+SELECT count(error_of(format($$SELECT intern_id('intern_before.words', %L)$$, n))) AS failed FROM generate_series(1, 100) n;
+SELECT count(DISTINCT ident) BETWEEN 1 AND 32 AND count(*) <= 32 AS few
+  FROM pg_backend_memory_contexts WHERE name = 'CachedPlan' AND ident ~ '^(INSERT INTO|SELECT (id|term) FROM ONLY) .*( ON CONFLICT |OPERATOR)';
+SET client_min_messages = warning;
+DROP SCHEMA intern_before, intern_after CASCADE;
+RESET client_min_messages;
+DROP FUNCTION trap;
 -- Another constraint that refuses a term says so itself.
 CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE UNIQUE INDEX policed_nocase ON policed (term COLLATE nocase);
@@ -575,6 +624,11 @@ SELECT intern_create(repeat('x', 1024)) AS cut_off;
 DROP TABLE xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, doomed.words;
 DROP SCHEMA doomed;
 DROP FUNCTION after;
+
+-- The check of a domain after COMMIT, when no statement has a snapshot.
+CREATE DOMAIN unknown_id AS bigint CHECK (intern_term('uris', VALUE - 1) IS NULL AND intern_find('uris', 'no such term') IS NULL);
+DO $$ DECLARE n unknown_id; BEGIN COMMIT; GET DIAGNOSTICS n = ROW_COUNT; RAISE NOTICE 'domain: %', n; END $$;
+DROP DOMAIN unknown_id;
 
 DROP TABLE uris, words, many, growing, passing;
 DROP FUNCTION noise, without, as_user, intern_head, change, swap, go_round, keep_out, take_away;

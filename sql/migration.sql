@@ -89,7 +89,7 @@ SELECT extract(year FROM timestamptz 'epoch' + (1288834974657 + (snowflake_first
        extract(year FROM timestamptz 'epoch' + (1314220021721 + (snowflake_first('2026-11-21') >> 23)) * interval '1 ms') AS instagram;
 -- Twitter's layout moved to seqid's epoch: the same times, parts and order
 SELECT count(*) AS tried, count(DISTINCT moved) AS different, bool_and((moved > lag_moved) IS NOT false) AS in_order,
-       bool_and(snowflake_timestamp(moved) = made) AS time, bool_and(snowflake_shard(moved) = machine AND snowflake_sequence(moved) = sequence) AS parts
+       bool_and(snowflake_timestamp(moved) = made) AS time, bool_and(snowflake_shard(moved) = machine AND (snowflake_parts(moved)).sequence = sequence) AS parts
   FROM (SELECT *, lag(moved) OVER (ORDER BY id) AS lag_moved
           FROM (SELECT id, id - (1672531200000 - 1288834974657 << 22) AS moved, made, machine, sequence
                   FROM (SELECT timestamptz '2023-01-01' + i * interval '34567.891 s' AS t, i % 1024 AS machine, i % 4096 AS sequence

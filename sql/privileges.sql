@@ -53,19 +53,17 @@ SELECT length(uuid_sequence_nextval('privileges_seq')::text) AS granted;
 -- the settings are the superuser's
 SELECT error_of('SET seqid.shards = 5');
 SELECT error_of($$SET seqid.max_lead = '1h'$$);
+SELECT error_of('RESET seqid.shards');
 RESET ROLE;
--- who may set them for a database, or for a role in particular; that holds for
--- new sessions
-ALTER ROLE regress_seqid_user LOGIN;
-ALTER ROLE regress_seqid_user SET seqid.shards = 77;
+-- A superuser can set them for a database, and for a role in it, which applies to new sessions.
+-- The server may ask other roles for a password, so the role is the one that runs the tests.
 SELECT format('ALTER DATABASE %I SET seqid.shards = 78', current_database()) \gexec
-SELECT current_user AS superuser \gset
 \c
 SELECT snowflake_shard(snowflake_nextval()) AS of_the_database;
-\c - regress_seqid_user
+SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I SET seqid.shards = 77', current_database()) \gexec
+\c
 SELECT snowflake_shard(snowflake_nextval()) AS of_the_role;
-SELECT error_of('RESET seqid.shards');
-\c - :superuser
+SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I RESET seqid.shards', current_database()) \gexec
 SELECT format('ALTER DATABASE %I RESET seqid.shards', current_database()) \gexec
 
 DROP EXTENSION seqid;

@@ -12,9 +12,9 @@
 \set nextvals :kind _nextvals
 \set nextblock :kind _nextblock
 \set currval :kind _currval
+\set parts :kind _parts
 \set shard_of :kind _shard
 \set time_of :kind _timestamp
-\set sequence_of :kind _sequence
 
 -- before the first id
 SELECT error_of(format('SELECT %s()', :'currval'));
@@ -114,14 +114,14 @@ ROLLBACK;
 --
 SELECT count(*) AS blocks,
        bool_and(:time_of(first) = :time_of(first + size - 1)) AS one_millisecond,
-       bool_and(:sequence_of(first + size - 1) = :sequence_of(first) + size - 1) AS consecutive,
+       bool_and((:parts(first + size - 1)).sequence = (:parts(first)).sequence + size - 1) AS consecutive,
        bool_and(:shard_of(first) = 13 AND :shard_of(first + size - 1) = 13) AS one_shard,
        bool_and(first > previous_last) AS apart
   FROM (SELECT first, size, lag(first + size - 1, 1, 0::bigint) OVER (ORDER BY n) AS previous_last
           FROM (SELECT n, 1 + n % :millisecond AS size, :nextblock(13, 1 + n % :millisecond) AS first
                   FROM generate_series(1, 1000) n) issued) compared;
 -- a whole millisecond
-SELECT :sequence_of(:nextblock(13, :millisecond)) AS starts_at
+SELECT (:parts(:nextblock(13, :millisecond))).sequence AS starts_at
   FROM generate_series(1, 3);
 -- the session got the last one of the block
 SELECT :nextblock(13, 50) + 49 = :currval() AS got_last;

@@ -43,13 +43,13 @@ LANGUAGE sql AS $$
 		WHEN 'snowflake' THEN
 			snowflake_parts(v.a::bigint) = ROW(v.b::timestamptz, v.c::int, v.d::int)
 			AND snowflake_timestamp(v.a::bigint) = v.b::timestamptz
-			AND snowflake_shard(v.a::bigint) = v.c::int AND snowflake_sequence(v.a::bigint) = v.d::int
+			AND snowflake_shard(v.a::bigint) = v.c::int
 			AND snowflake_make(v.b::timestamptz, v.c::int, v.d::int) = v.a::bigint
 			AND v.a::bigint BETWEEN snowflake_first(v.b::timestamptz) AND snowflake_last(v.b::timestamptz)
 		WHEN 'snowflake53' THEN
 			snowflake53_parts(v.a::bigint) = ROW(v.b::timestamptz, v.c::int, v.d::int)
 			AND snowflake53_timestamp(v.a::bigint) = v.b::timestamptz
-			AND snowflake53_shard(v.a::bigint) = v.c::int AND snowflake53_sequence(v.a::bigint) = v.d::int
+			AND snowflake53_shard(v.a::bigint) = v.c::int
 			AND snowflake53_make(v.b::timestamptz, v.c::int, v.d::int) = v.a::bigint
 			AND v.a::bigint BETWEEN snowflake53_first(v.b::timestamptz) AND snowflake53_last(v.b::timestamptz)
 		WHEN 'comb' THEN

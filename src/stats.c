@@ -39,7 +39,8 @@ put_shards(ReturnSetInfo * result, SharedState *state, const SnowflakeLayout *la
 		Datum		values[7];
 		bool		nulls[7] = {false};
 
-		if (tick == 0)
+		/* Unused, or moved only by a backfill, which issues no ids. */
+		if (tick == (int64) pg_atomic_read_u64(seqid_backfilled_tick(state, layout, shard)))
 			continue;
 
 		values[0] = CStringGetTextDatum(layout->name);

@@ -126,6 +126,30 @@ $node->safe_psql('postgres', 'CREATE EXTENSION seqid');
 }
 
 #
+# The owner of the extension's schema exchanges the schema while a superuser's intern_create()
+# waits: no function of the owner becomes the default of the superuser's table.
+#
+{
+	$node->safe_psql('postgres', 'CREATE ROLE regress_mallory; CREATE DATABASE theirs OWNER regress_mallory');
+	$node->safe_psql('theirs', 'SET ROLE regress_mallory; CREATE SCHEMA ids; CREATE EXTENSION seqid SCHEMA ids');
+	my ($superuser, $owner, $other) = map { SeqidSession->new($node, 'theirs') } 1 .. 3;
+
+	$_->query('SET ROLE regress_mallory') for $owner, $other;
+	$owner->query('BEGIN; CREATE TABLE public.terms ()');
+	$superuser->send("SELECT ids.intern_create('public.terms')");
+	wait_until_blocked($node, $superuser);
+	$other->query(q{ALTER SCHEMA ids RENAME TO other_ids; CREATE SCHEMA ids;
+		CREATE FUNCTION ids.scatter_nextval(regclass, int) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'});
+	$owner->query('ROLLBACK');
+	$superuser->answer;
+	like($superuser->errors, qr/^ERROR:  40001: could not serialize access to a dictionary$/m, 'schema of the extension exchanged meanwhile: is refused');
+	is($superuser->query("SELECT to_regclass('public.terms')"), '', 'schema of the extension exchanged meanwhile: no table is left');
+	is($superuser->query("SELECT other_ids.intern_create('public.terms')"), 'terms', 'schema of the extension exchanged meanwhile: then it is created');
+	is(join('', map { $_->errors } $owner, $other, $superuser), '', 'schema of the extension exchanged meanwhile: no other error');
+	$_->close for $superuser, $owner, $other;
+}
+
+#
 # What a session remembers of dictionaries is limited, and so is the memory that
 # an array takes which cannot be made.
 #

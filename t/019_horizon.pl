@@ -297,6 +297,20 @@ for my $library ('', 'seqid')
 	check_workers($how);
 }
 
+# A transaction that generated no key is prepared without a look at the catalogs.
+{
+	my ($idle, $locker) = map { SeqidSession->new($node) } 1 .. 2;
+
+	$idle->query('BEGIN; SELECT txid_current()');
+	$locker->query('BEGIN; LOCK TABLE pg_extension IN ACCESS EXCLUSIVE MODE');
+	$idle->send("PREPARE TRANSACTION 'regress_seqid'");
+	ok(!$idle->waits_for($node, 'relation'), 'no key: prepared without the catalogs');
+	$locker->query('COMMIT');
+	is($idle->answer . $idle->errors, '', 'no key: prepared');
+	value("1; ROLLBACK PREPARED 'regress_seqid'");
+	$_->close for $idle, $locker;
+}
+
 #
 # Without prepared transactions, and over a dump.
 #

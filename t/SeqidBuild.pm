@@ -27,7 +27,7 @@ sub new
 		findings => "$directory/findings" }, $class;
 
 	# The lists of tests are in the Makefile, not in what another make was asked for.
-	delete @ENV{qw(MAKEFLAGS MAKEOVERRIDES MFLAGS)};
+	delete @ENV{qw(MAKEFLAGS MAKEOVERRIDES MFLAGS TAP_TESTS)};
 	mkdir "$directory/$_" for qw(source findings usr usr/lib usr/lib/postgresql usr/share usr/share/postgresql);
 	symlink '/usr/include', "$directory/usr/include" or die $!;
 	system_or_bail('cp', '-a', "$prefix/usr/$_/postgresql/$version", "$directory/usr/$_/postgresql/") for 'lib', 'share';

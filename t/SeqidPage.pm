@@ -74,6 +74,18 @@ sub recipe
 	return @blocks;
 }
 
+# SeqidPage::file_blocks($path): those of a file of SQL, which empty lines divide.  Blocks
+# without a statement are left out.
+sub file_blocks
+{
+	my ($path) = @_;
+	my ($recipe) = $path =~ /(\w+)\.sql$/;
+
+	open my $in, '<', $path or die "$path: $!";
+	return map { { recipe => $recipe, where => (statements($_))[0] =~ s/\n.*//sr, text => $_ } }
+	  grep { statements($_) } split /\n{2,}/, join '', <$in>;
+}
+
 # SeqidPage::statements($sql): one by one, without semicolons and comments.
 sub statements
 {

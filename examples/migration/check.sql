@@ -44,7 +44,8 @@ writers(relation, role) AS (
     UNION SELECT relation, grantee
       FROM entrances, LATERAL (SELECT relacl FROM pg_class WHERE oid = relation
                                UNION ALL SELECT attacl FROM pg_attribute WHERE attrelid = relation) a(acl), aclexplode(acl)
-     WHERE privilege_type = 'INSERT'),
+     WHERE privilege_type = 'INSERT'
+    UNION SELECT relation, member FROM tree, pg_auth_members WHERE roleid = 'pg_write_all_data'::regrole),
 obstacles(obstacle, remedy) AS (
     SELECT format('column %I of %s is too narrow', attname, relation::regclass),
            format('ALTER TABLE %s ALTER %I TYPE bigint', relation::regclass, attname)
@@ -86,7 +87,8 @@ obstacles(obstacle, remedy) AS (
      WHERE coninhcount = 0 AND conparentid = 0
        AND CASE contype
            WHEN 'f' THEN EXISTS (SELECT FROM tree WHERE relation = conrelid AND attnum = ANY (conkey))
-           WHEN 'c' THEN EXISTS (SELECT FROM types WHERE type = contypid OR relation = conrelid AND attnum = ANY (conkey))
+           WHEN 'c' THEN (contypid IN (SELECT type FROM types)
+                          OR EXISTS (SELECT FROM keys WHERE relation = conrelid AND attnum = ANY (conkey)))
                 -- new keys have more digits than this
                 AND pg_get_constraintdef(oid) !~ '^CHECK \(\([\w"]+ (IS NOT NULL|>=? ''?-?\d{1,14}''?(::\w+)?)\)\)' END
     UNION

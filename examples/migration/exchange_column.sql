@@ -22,13 +22,17 @@ BEGIN
         SELECT format('index %s is not valid', indexrelid::regclass) FROM pg_index
          WHERE indrelid = changed AND n.attnum = ANY (indkey) AND NOT indisvalid
         UNION ALL
+        SELECT 'its index was the replica identity' FROM pg_class
+         WHERE oid = changed AND relreplident = 'i' AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = changed AND indisreplident)
+        UNION ALL
         SELECT format('%s of column %I is missing on %I', what, old_column, new_column) FROM (VALUES
             ('default', (o.atthasdef OR o.attidentity <> '') AND NOT n.atthasdef AND n.attidentity = ''),
             ('comment', col_description(changed, o.attnum) IS DISTINCT FROM col_description(changed, n.attnum)),
             ('statistics target', o.attstattarget IS DISTINCT FROM n.attstattarget),
             ('storage', o.attstorage <> n.attstorage AND o.attstorage <> (SELECT typstorage FROM pg_type WHERE oid = o.atttypid)),
             ('compression', o.attcompression <> n.attcompression),
-            ('n_distinct', o.attoptions IS DISTINCT FROM n.attoptions),
+            ('n_distinct', (SELECT array_agg(option) FROM unnest(o.attoptions) option WHERE option ^@ 'n_distinct')
+             IS DISTINCT FROM (SELECT array_agg(option) FROM unnest(n.attoptions) option WHERE option ^@ 'n_distinct')),
             ('privilege', o.attacl::text IS DISTINCT FROM n.attacl::text)) v(what, differs)
          WHERE differs
         UNION ALL

@@ -13,8 +13,9 @@ CREATE PROCEDURE in_batches(changed regclass, change text, condition text, joine
 LANGUAGE plpgsql AS $$
 DECLARE
     part regclass;
-    page bigint;
-    step int;
+    rows_of_page constant int := current_setting('block_size')::int / 28;  -- no page has more
+    place bigint;   -- page * rows_of_page + row
+    step bigint;
     chosen tid[];
     done bigint;
     in_pass bigint;
@@ -26,21 +27,23 @@ BEGIN
         FOR part IN WITH RECURSIVE tree(part) AS (SELECT changed::oid
                         UNION SELECT inhrelid FROM tree JOIN pg_inherits ON inhparent = tree.part)
                     SELECT tree.part FROM tree LOOP
-            page := 0;
-            step := pages;
-            WHILE page * current_setting('block_size')::int <= pg_relation_size(part) LOOP
+            place := 0;
+            step := pages * rows_of_page;
+            WHILE place / rows_of_page * current_setting('block_size')::int <= pg_relation_size(part) LOOP
                 PERFORM set_config('lock_timeout', '200ms', true);
+                chosen := NULL;
                 BEGIN
-                    EXECUTE format('SELECT array_agg(place) FROM (SELECT t.ctid AS place FROM ONLY %s t, %s
-                            WHERE t.ctid >= %L AND t.ctid < %L AND (%s) FOR UPDATE OF t SKIP LOCKED) r',
-                        part, joined, format('(%s,0)', page), format('(%s,0)', page + step), condition) INTO chosen;
+                    EXECUTE format('SELECT array_agg(at) FROM (SELECT t.ctid AS at FROM ONLY %s t, %s
+                            WHERE t.ctid >= %L AND t.ctid < %L AND (%s) FOR NO KEY UPDATE OF t SKIP LOCKED) r', part, joined,
+                        format('(%s,%s)', place / rows_of_page, place % rows_of_page),
+                        format('(%s,%s)', (place + step) / rows_of_page, (place + step) % rows_of_page), condition) INTO chosen;
                     IF chosen IS NOT NULL THEN
                         EXECUTE format('WITH u AS (UPDATE ONLY %s t SET %s FROM %s
                                 WHERE t.ctid = ANY ($1) AND (%s) RETURNING (%4$s) IS TRUE AS undone)
                                 SELECT count(*) FROM u WHERE NOT undone',
                             part, change, joined, condition) INTO done USING chosen;
                         IF done = 0 THEN
-                            RAISE triggered_action_exception USING
+                            RAISE triggered_data_change_violation USING
                                 MESSAGE = format('rows of %s are the same after their update', part),
                                 DETAIL = 'Triggers that can have caused this: ' || coalesce((
                                     SELECT string_agg(tgname, ', ') FROM pg_trigger -- BEFORE UPDATE FOR EACH ROW
@@ -48,13 +51,15 @@ BEGIN
                         END IF;
                         in_pass := in_pass + done;
                     END IF;
-                    page := page + step;
-                    step := least(step * 2, pages);
+                    place := place + step;
+                    step := least(step * 2, pages * rows_of_page);
                 EXCEPTION WHEN lock_not_available OR deadlock_detected OR serialization_failure THEN
-                    -- A row that references one of these is locked.  Fewer rows are written twice
-                    -- if the next transaction is smaller.
-                    page := page + CASE step WHEN 1 THEN 1 ELSE 0 END;
-                    step := greatest(step / 2, 1);
+                    -- A row that references one of these is locked.  Find out which one.
+                    IF cardinality(chosen) = 1 THEN
+                        place := place + step;
+                    ELSE
+                        step := greatest(step / 2, 1);
+                    END IF;
                 END;
                 COMMIT;
             END LOOP;

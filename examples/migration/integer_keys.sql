@@ -65,5 +65,6 @@ CALL exchange_column('visits', 'customer_id', 'new_customer_id');
 CALL exchange_column('customers', 'id', 'new_id');
 ALTER TABLE visits RENAME CONSTRAINT visits_new_customer_id_fkey TO visits_customer_id_fkey;
 ALTER INDEX visits_new_customer_id RENAME TO visits_customer_id_idx;
-ALTER TABLE customers ADD CONSTRAINT customers_pkey PRIMARY KEY USING INDEX customers_new_id;
+ALTER INDEX customers_new_id RENAME TO customers_pkey;
+ALTER TABLE customers ADD CONSTRAINT customers_pkey PRIMARY KEY USING INDEX customers_pkey;
 COMMIT;

@@ -22,7 +22,11 @@ SELECT id, snowflake_backfill(made, 31, after => (SELECT max(new_id) FROM memos_
    AND NOT EXISTS (SELECT FROM memos_map WHERE old_id = m.id);
 ANALYZE memos_map;
 
--- 3. The change of the keys. Keep the map to find rows by their old id.
+-- 3. The change of the keys. Repeat it and step 2 if programs have taken more numbers from the old
+-- sequence. Keep the map to find rows by their old id.
 CALL in_batches('memos', 'id = m.new_id', 'm.old_id = t.id', 'memos_map m');
 
--- Repeat steps 2 and 3 if programs have taken more numbers from the old sequence.
+-- 4. A sample finds ids whose times were read in a wrong time zone.
+SELECT count(*) > 0 AS sampled,
+       bool_and(abs(extract(epoch FROM snowflake_timestamp(id) AT TIME ZONE 'America/New_York' - created_at)) < 60) AS own_time
+  FROM memos_map TABLESAMPLE BERNOULLI (10) JOIN memos ON id = new_id;

@@ -27,3 +27,8 @@ ALTER TABLE documents ADD CONSTRAINT documents_id_comb CHECK (comb_uuid_is_valid
 COMMIT;
 
 ALTER TABLE documents VALIDATE CONSTRAINT documents_id_comb;
+
+-- 4. A sample finds COMBs whose times were read in a wrong time zone.
+SELECT count(*) > 0 AS sampled,
+       bool_and(abs(extract(epoch FROM comb_uuid_timestamp(id) AT TIME ZONE 'America/New_York' - created_at)) < 60) AS own_time
+  FROM documents_map TABLESAMPLE BERNOULLI (10) JOIN documents ON id = new_id;

@@ -70,7 +70,13 @@ DROP INDEX replies_note_id_idx;
 ALTER TABLE notes DROP CONSTRAINT notes_pkey;
 CALL exchange_column('replies', 'note_id', 'new_note_id');
 CALL exchange_column('notes', 'id', 'new_id');
-ALTER TABLE notes ADD CONSTRAINT notes_pkey PRIMARY KEY USING INDEX notes_new_id;
+ALTER INDEX notes_new_id RENAME TO notes_pkey;
+ALTER TABLE notes ADD CONSTRAINT notes_pkey PRIMARY KEY USING INDEX notes_pkey;
 ALTER TABLE replies RENAME CONSTRAINT replies_new_note_id_fkey TO replies_note_id_fkey;
 ALTER INDEX replies_new_note_id RENAME TO replies_note_id_idx;
 COMMIT;
+
+-- 6. A sample finds ids whose times were read in a wrong time zone.
+SELECT count(*) > 0 AS sampled,
+       bool_and(abs(extract(epoch FROM snowflake_timestamp(id) AT TIME ZONE 'America/New_York' - created_at)) < 60) AS own_time
+  FROM notes_map TABLESAMPLE BERNOULLI (10) JOIN notes ON id = new_id WHERE created_at >= '2023-01-02';

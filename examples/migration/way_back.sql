@@ -5,7 +5,11 @@
 --
 -- The sequence then continues above the highest key, in steps of its INCREMENT, so that servers with
 -- different steps generate different keys.
-SELECT concat_ws(E'\n', 'BEGIN;', 'SET LOCAL lock_timeout = ''200ms'';', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', relation),
+SELECT concat_ws(E'\n', 'BEGIN;', 'SET LOCAL lock_timeout = ''200ms'';',
+           -- lock_timeout limits the wait for each partition, and statement_timeout that for all of them.
+           CASE relkind WHEN 'p' THEN 'SET LOCAL statement_timeout = ''500ms'';' END,
+           format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', relation),
+           CASE relkind WHEN 'p' THEN 'SET LOCAL statement_timeout = 0;' END,
            CASE attidentity WHEN '' THEN format('ALTER TABLE %s ALTER %I %s;', relation, attname,
                                             coalesce('SET DEFAULT ' || pg_get_expr(adbin, adrelid), 'DROP DEFAULT'))
            ELSE concat(format('ALTER TABLE %s ALTER %I DROP DEFAULT;', relation, attname),
@@ -18,10 +22,12 @@ SELECT concat_ws(E'\n', 'BEGIN;', 'SET LOCAL lock_timeout = ''200ms'';', format(
               FROM pg_class c, aclexplode(relacl) WHERE c.oid = sequence AND attidentity <> '' AND grantee <> relowner),
            CASE WHEN seqincrement > 0 THEN format('SELECT setval(%L, greatest(%s, %s)) FROM %s;', sequence, coalesce(last::text, 'NULL'),
                CASE seqincrement WHEN 1 THEN highest
-               ELSE format('%s + (%s - %1$s + %s) / %s * %4$s', first, highest, seqincrement - 1, seqincrement) END, relation)
+               ELSE format('%1$s + (%2$s - %1$s + %3$s) / %4$s * %4$s', first, highest, seqincrement - 1, seqincrement) END,
+               -- the sequence cannot reach higher keys, and continues below them
+               concat(relation, CASE WHEN seqmax < 9223372036854775807 THEN format(' WHERE %I <= %s', attname, seqmax) END))
            WHEN last IS NOT NULL THEN format('SELECT setval(%L, %s);', sequence, last) END,
            'COMMIT;')
-  FROM pg_attribute
+  FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
   LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum)
   LEFT JOIN pg_sequence ON seqrelid = pg_get_serial_sequence(:'table', :'key')::regclass,
        CAST(attrelid AS regclass) relation, CAST(seqrelid AS regclass) sequence,

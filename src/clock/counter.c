@@ -35,7 +35,8 @@
  * enters a later millisecond at the pace of the clock, whatever its lead.
  *
  * A witness, which only trusted roles can call, raises a counter by up to
- * seqid.max_lead at once.
+ * seqid.max_lead at once.  A backfill raises one to the clock at most; see
+ * snowflake_backfill.c.
  *
  * Order of memory accesses: where it matters how far a counter is ahead, the clock is
  * read after the counter.  A clock that was read before can be older than the

@@ -34,7 +34,9 @@
  *	  visible to others when it commits.
  *
  * 6. Values below the bound do not come again after a crash, once the page's WAL is
- *	  flushed; see state/logged_sequence.c.
+ *	  flushed.  A file that was copied promises values without WAL; see
+ *	  pg/durable_sequence.c.  So the page is logged before the first look at a file, and a
+ *	  transaction does not look at a file of its own, which a crash could undo.
  *
  * A look waits for nobody.  Waiting in the queue of the lock would make writers victims of
  * deadlocks, and readers would not get their turn.  The page is read under a lock in the mode
@@ -54,7 +56,6 @@
 #include "pg/sequence_page.h"
 #include "pg/test_stop.h"
 #include "state/followed_sequence.h"
-#include "state/logged_sequence.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
@@ -78,11 +79,30 @@ is_permitted(Oid sequence)
 							 ACL_USAGE | ACL_SELECT | ACL_UPDATE) == ACLCHECK_OK;
 }
 
-/* Why readers cannot follow a sequence, and the clause of ALTER SEQUENCE that helps. */
+static void
+report_missing(Oid sequence)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE),
+			 errmsg("sequence with OID %u does not exist", sequence)));
+}
+
+/* The sequence can have been dropped since it was checked. */
+static char *
+quoted_name(Oid sequence)
+{
+	char	   *name = get_rel_name(sequence);
+
+	if (name == NULL)
+		report_missing(sequence);
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(sequence)), name);
+}
+
+/* Why readers cannot follow a sequence. */
 typedef struct Fault
 {
 	const char *detail;			/* NULL if they can */
-	const char *clause;
+	const char *hint;			/* %s stands for the sequence */
 } Fault;
 
 static Fault
@@ -95,66 +115,49 @@ find_fault(Oid sequence)
 	if (!HeapTupleIsValid(tuple))
 		return fault;			/* dropped just now */
 	definition = (Form_pg_sequence) GETSTRUCT(tuple);
-	if (definition->seqcache > 1)
-		fault = (Fault)
+	if (get_rel_persistence(sequence) != RELPERSISTENCE_PERMANENT)
 	{
-		"The sequence has CACHE above 1, so a later call can return a smaller value.", "CACHE 1"
-	};
+		fault.detail = "The sequence is temporary or unlogged, so its values come again after a crash or in another session.";
+		fault.hint = "Use a permanent sequence.";
+	}
+	else if (definition->seqcache > 1)
+	{
+		fault.detail = "The sequence has CACHE above 1, so a later call can return a smaller value.";
+		fault.hint = "Run ALTER SEQUENCE %s CACHE 1.";
+	}
 	else if (definition->seqcycle)
-		fault = (Fault)
 	{
-		"The sequence has CYCLE, so a later call can return a smaller value.", "NO CYCLE"
-	};
+		fault.detail = "The sequence has CYCLE, so a later call can return a smaller value.";
+		fault.hint = "Run ALTER SEQUENCE %s NO CYCLE.";
+	}
 	else if (definition->seqincrement < 1)
-		fault = (Fault)
 	{
-		"The sequence has a negative INCREMENT, so each call returns a smaller value.", "INCREMENT 1"
-	};
+		fault.detail = "The sequence has a negative INCREMENT, so each call returns a smaller value.";
+		fault.hint = "Run ALTER SEQUENCE %s INCREMENT 1.";
+	}
+	else if (sequence == seqid_find_mark())
+	{
+		/* A look would remove the nonce from its page. */
+		fault.detail = "The clock mark is not the sequence of a table.";
+		fault.hint = "Use seqid.settled_snowflake() or CALL seqid.horizon().";
+	}
 	ReleaseSysCache(tuple);
 	return fault;
 }
 
-static void
-report_missing(Oid sequence)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_TABLE),
-			 errmsg("sequence with OID %u does not exist", sequence)));
-}
-
-static void
-report_fault(Oid sequence, const char *detail, const char *hint)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("sequence \"%s\" has no settled values", get_rel_name(sequence)),
-			 errdetail("%s", detail),
-			 errhint("%s", hint)));
-}
-
-/* The relation can have been dropped since it was checked. */
-static char *
-quoted_name(Oid sequence)
-{
-	char	   *name = get_rel_name(sequence);
-
-	if (name == NULL)
-		report_missing(sequence);
-	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(sequence)), name);
-}
-
 bool
-seqid_check_followed_sequence(Oid sequence, bool missing_ok)
+seqid_can_be_followed(Oid sequence)
+{
+	return get_rel_relkind(sequence) == RELKIND_SEQUENCE &&
+		is_permitted(sequence) && find_fault(sequence).detail == NULL;
+}
+
+void
+seqid_check_followed_sequence(Oid sequence)
 {
 	char		relkind = get_rel_relkind(sequence);
-
-	/* At once, because it raises an error if the relation is gone. */
-	bool		is_permanent = relkind == RELKIND_SEQUENCE &&
-		get_rel_persistence(sequence) == RELPERSISTENCE_PERMANENT;
 	Fault		fault;
 
-	if (missing_ok && (relkind != RELKIND_SEQUENCE || !is_permitted(sequence)))
-		return false;
 	if (relkind == '\0')
 		report_missing(sequence);
 	if (relkind != RELKIND_SEQUENCE)
@@ -165,20 +168,16 @@ seqid_check_followed_sequence(Oid sequence, bool missing_ok)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SEQUENCE, get_rel_name(sequence));
 
 	fault = find_fault(sequence);
-	if (missing_ok)
-		return is_permanent && fault.detail == NULL && sequence != seqid_find_mark();
-	if (!is_permanent)
-		report_fault(sequence,
-					 "The sequence is temporary or unlogged, so its values come again after a crash or in another session.",
-					 "Use a permanent sequence.");
 	if (fault.detail != NULL)
-		report_fault(sequence, fault.detail,
-					 psprintf("Run ALTER SEQUENCE %s %s.", quoted_name(sequence), fault.clause));
-	/* A look would remove the nonce from its page. */
-	if (sequence == seqid_find_mark())
-		report_fault(sequence, "The clock mark is not the sequence of a table.",
-					 "Use seqid.settled_snowflake() or CALL seqid.horizon().");
-	return true;
+	{
+		char	   *name = quoted_name(sequence);
+
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("sequence \"%s\" has no settled values", get_rel_name(sequence)),
+				 errdetail("%s", fault.detail),
+				 errhint(fault.hint, name)));
+	}
 }
 
 /* ------------------------------------------------------------------------
@@ -195,32 +194,10 @@ typedef struct OpenSequence
 	bool		is_own;			/* held by the open transaction */
 } OpenSequence;
 
-/* Raises undefined_table. */
-static Relation
-open_locked_sequence(Oid sequence)
-{
-	Relation	rel = try_relation_open(sequence, NoLock);
-
-	if (rel == NULL)
-		report_missing(sequence);
-	return rel;
-}
-
 /*
- * Whether a look has a bound.  The definition is read again, because it can have changed
- * since it was checked: a session that has cached values holds nothing.
- */
-static bool
-can_be_followed(Relation rel)
-{
-	return !relation_is_new(rel) &&
-		rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT &&
-		find_fault(RelationGetRelid(rel)).detail == NULL;
-}
-
-/*
- * Pins and logs the page.  ALTER SEQUENCE can replace the file afterwards, but the pin keeps
- * the old page.  Its next value is not above those of the new file, unless that was set back.
+ * Pins and logs the page.  The definition is read again, because it can have changed since it
+ * was checked: a session that has cached values holds nothing.  ALTER SEQUENCE can replace the file afterwards, but the pin keeps
+ * the old page.  The new file has no value below its next one, unless it was set back.
  */
 static bool
 open_sequence(OpenSequence *open)
@@ -230,13 +207,17 @@ open_sequence(OpenSequence *open)
 
 	if (!ConditionalLockRelationOid(open->sequence, RowExclusiveLock))
 		return false;
-	rel = open_locked_sequence(open->sequence);
-	is_open = can_be_followed(rel);
+	rel = try_relation_open(open->sequence, NoLock);
+	if (rel == NULL)
+		report_missing(open->sequence);
+	is_open = !relation_is_new(rel) && find_fault(open->sequence).detail == NULL;
 	if (is_open)
 	{
 		open->file = relation_file(rel);
 		open->buffer = ReadBuffer(rel, 0);
-		(void) seqid_log_sequence_once(rel, open->buffer);
+		/* Invariant 6. */
+		if (!seqid_is_followed_file(open->sequence, open->file))
+			seqid_log_sequence_page(open->buffer);
 	}
 	UnlockRelationOid(open->sequence, RowExclusiveLock);
 
@@ -275,7 +256,7 @@ find_holders(const OpenSequence *open, int *count)
 /* Gives each holder its number, and lowers the bound to it. */
 static void
 number_holders(FollowedSequence *followed, const OpenSequence *open, int64 number_of_new,
-			   int64 at_least, SequenceLook *look)
+			   int64 at_least, Look *look)
 {
 	int			count;
 	VirtualTransactionId *transactions = find_holders(open, &count);
@@ -303,15 +284,13 @@ number_holders(FollowedSequence *followed, const OpenSequence *open, int64 numbe
 
 static void
 look_at(const OpenSequence *open, FollowedSequence *followed, KnownBound known,
-		SequenceLook *look)
+		Look *look)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	bool		is_first;
 
 	/* Invariant 1. */
-	LockBuffer(open->buffer, BUFFER_LOCK_SHARE);
 	look->next = seqid_read_next_value(open->buffer, &look->page_lsn);
-	LockBuffer(open->buffer, BUFFER_LOCK_UNLOCK);
 	test_stop(TEST_STOP_SEQUENCE_READ);
 
 	/* Invariant 3. */
@@ -335,7 +314,7 @@ look_at(const OpenSequence *open, FollowedSequence *followed, KnownBound known,
 }
 
 bool
-seqid_look_at_sequence(Oid sequence, KnownBound known, SequenceLook *look)
+seqid_look_at_sequence(Oid sequence, KnownBound known, Look *look)
 {
 	OpenSequence open = {.sequence = sequence};
 	FollowedSequence *followed;

@@ -87,23 +87,6 @@ LAYOUT_PG_FUNCTION_INFO_V1(snowflake_shard, get_shard, snowflake_64);
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_shard, get_shard, snowflake_53);
 
 /*
- * snowflake_sequence(id bigint) returns int
- *	  Returns the sequence of an id, 0 to 4095: its number within its millisecond and
- *	  shard.
- *	  Errors: 22003 if the id is negative.
- */
-static pg_attribute_always_inline Datum
-get_sequence(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
-{
-	int64		id = seqid_checked_id(layout, PG_GETARG_INT64(0));
-
-	PG_RETURN_INT32((int32) snowflake_id_sequence(layout, id));
-}
-
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_sequence, get_sequence, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_sequence, get_sequence, snowflake_53);
-
-/*
  * snowflake_parts(id bigint) returns (created_at, shard, sequence)
  *	  Returns the time in milliseconds, the shard and the sequence of an id as a row.
  *	  Errors: 22003 if the id is negative.

@@ -26,7 +26,14 @@
 
 #define MAX_UUID	(~(uint128) 0)
 
-typedef TextDecoding (*Reader) (const char *text, size_t length, uint128 max, uint128 *number);
+/* How a type is written, and the errors for other texts. */
+typedef struct Encoding
+{
+	const char *name;
+	TextDecoding (*read) (const char *text, size_t length, uint128 max, uint128 *number);
+	int			bits;			/* of the type */
+	const char *rule;			/* which texts can be read */
+} Encoding;
 
 static TextDecoding
 read_crockford32(const char *text, size_t length, uint128 max, uint128 *number)
@@ -36,26 +43,39 @@ read_crockford32(const char *text, size_t length, uint128 max, uint128 *number)
 							max, number);
 }
 
+#define BASE62(bits) {"base 62", base62_read, bits, \
+	"The text must have at least one digit, and only the digits 0-9, A-Z and a-z."}
+#define CROCKFORD32(bits, digits) {"Crockford's base 32", read_crockford32, bits, \
+	"The text must have " #digits " digits, which are 0-9 and the letters except U. It can have hyphens."}
+
+static const Encoding base62_bigint = BASE62(64);
+static const Encoding base62_uuid = BASE62(128);
+static const Encoding crockford32_bigint = CROCKFORD32(64, 13);
+static const Encoding crockford32_uuid = CROCKFORD32(128, 26);
+
 /*
  * The number that an argument encodes.  22P02 for other characters or another length,
- * 22003 for a number above max.
+ * 22003 for a number with more bits than the type.
  */
 static uint128
-decode(Datum argument, Reader read, const char *format, uint128 max)
+decode(Datum argument, const Encoding *encoding)
 {
-	text	   *input = seqid_short_text(argument, ENCODED_MAX_BYTES, format);
+	text	   *input = seqid_short_text(argument, ENCODED_MAX_BYTES, encoding->name);
 	uint128		number;
 	TextDecoding result;
 
-	result = read(VARDATA_ANY(input), VARSIZE_ANY_EXHDR(input), max, &number);
+	result = encoding->read(VARDATA_ANY(input), VARSIZE_ANY_EXHDR(input),
+							encoding->bits == 64 ? PG_UINT64_MAX : MAX_UUID, &number);
 	if (result == TEXT_INVALID)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-				 errmsg("invalid input for %s: \"%s\"", format, text_to_cstring(input))));
+				 errmsg("invalid input for %s: \"%s\"", encoding->name, text_to_cstring(input)),
+				 errdetail("%s", encoding->rule)));
 	if (result == TEXT_OVERFLOWS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("value of %s \"%s\" is out of range", format, text_to_cstring(input))));
+				 errmsg("value of %s \"%s\" is out of range", encoding->name, text_to_cstring(input)),
+				 errdetail("It has more than %d bits.", encoding->bits)));
 	return number;
 }
 
@@ -109,7 +129,7 @@ PG_FUNCTION_INFO_V1(base62_decode_bigint);
 Datum
 base62_decode_bigint(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64((int64) decode(PG_GETARG_DATUM(0), base62_read, "base 62", PG_UINT64_MAX));
+	PG_RETURN_INT64((int64) decode(PG_GETARG_DATUM(0), &base62_bigint));
 }
 
 /*
@@ -132,7 +152,7 @@ PG_FUNCTION_INFO_V1(base62_decode_uuid);
 Datum
 base62_decode_uuid(PG_FUNCTION_ARGS)
 {
-	return uuid_result(decode(PG_GETARG_DATUM(0), base62_read, "base 62", MAX_UUID));
+	return uuid_result(decode(PG_GETARG_DATUM(0), &base62_uuid));
 }
 
 /*
@@ -157,8 +177,7 @@ PG_FUNCTION_INFO_V1(crockford32_decode_bigint);
 Datum
 crockford32_decode_bigint(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64((int64) decode(PG_GETARG_DATUM(0), read_crockford32,
-								   "Crockford's base 32", PG_UINT64_MAX));
+	PG_RETURN_INT64((int64) decode(PG_GETARG_DATUM(0), &crockford32_bigint));
 }
 
 /*
@@ -182,7 +201,7 @@ PG_FUNCTION_INFO_V1(crockford32_decode_uuid);
 Datum
 crockford32_decode_uuid(PG_FUNCTION_ARGS)
 {
-	return uuid_result(decode(PG_GETARG_DATUM(0), read_crockford32, "Crockford's base 32", MAX_UUID));
+	return uuid_result(decode(PG_GETARG_DATUM(0), &crockford32_uuid));
 }
 
 /*

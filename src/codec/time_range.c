@@ -3,43 +3,19 @@
  *	  Ids of a range of times, as a condition that indexes and partitions can use.
  *
  * snowflake_in(id, range) is true if and only if snowflake_timestamp(id) <@ range.
- * PostgreSQL cannot use an index on id for the latter.  For the former, a support function
- * makes the planner replace the call by
- *
- *		id >= seqid.snowflake_bound(range, false) AND
- *		id <= seqid.snowflake_bound(range, true)
- *
+ * PostgreSQL cannot use an index on id for the latter.  For the former, the planner
+ * replaces the call by comparisons with the bounds of the range; see planner_support.c.
  * A range without ids gives a first bound above its last one.
- *
- * An SQL function with this condition as its body would need no support function.  But the
- * body contains the range twice, and inline_function() of the planner does not expand such a
- * body if the argument costs more than ten operators, as a function of the user does.  The
- * query would then read the whole table.  No operator of a B-tree index compares an id with
- * both ends of a range, so a body cannot contain the range once.
  */
 #include "postgres.h"
 
-#include "access/stratnum.h"
 #include "bits/comb_layout.h"
 #include "bits/snowflake_layout.h"
-#include "catalog/namespace.h"
-#include "catalog/pg_proc.h"
-#include "catalog/pg_type.h"
 #include "codec/snowflake_sql.h"
+#include "codec/time_range.h"
 #include "fmgr.h"
-#include "miscadmin.h"
-#include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
-#include "nodes/supportnodes.h"
-#include "optimizer/clauses.h"
-#include "optimizer/optimizer.h"
-#include "pg/compat.h"
 #include "pg/pg_epoch.h"
-#include "utils/acl.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/rangetypes.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
@@ -198,105 +174,4 @@ seqid_comb_uuid_bound(PG_FUNCTION_ARGS)
 
 	comb_span(fcinfo, 0, &first, &last);
 	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), PG_GETARG_BOOL(1) ? last : first));
-}
-
-/* The layouts, by the C functions that SQL calls. */
-static const struct
-{
-	PGFunction	in;
-	const char *bound_name;
-	PGFunction	bound;
-}			kinds[] = {
-
-	{snowflake_in, "snowflake_bound", seqid_snowflake_bound},
-	{snowflake53_in, "snowflake53_bound", seqid_snowflake53_bound},
-	{comb_uuid_in, "comb_uuid_bound", seqid_comb_uuid_bound}
-};
-
-static bool
-is_function(Oid oid, PGFunction function)
-{
-	FmgrInfo	info;
-
-	fmgr_info(oid, &info);
-	return info.fn_addr == function;
-}
-
-/*
- * The function of that name in the schema seqid, if it is the extension's and the user can
- * execute it.  Another function of that name must not run in place of the call.
- */
-static Oid
-bound_function(const char *name, PGFunction function)
-{
-	Oid			argument_types[] = {TSTZRANGEOID, BOOLOID};
-	oidvector  *types = buildoidvector(argument_types, lengthof(argument_types));
-	Oid			oid = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-									  CStringGetDatum(name), PointerGetDatum(types),
-									  ObjectIdGetDatum(get_namespace_oid("seqid", true)));
-
-	if (OidIsValid(oid) && is_function(oid, function) &&
-		compat_can_execute(oid, GetUserId()))
-		return oid;
-	return InvalidOid;
-}
-
-/* id >= bound(range, false), or id <= bound(range, true) */
-static Expr *
-comparison(Node *id, Oid bound, Node *range, bool upper)
-{
-	Oid			type = exprType(id);
-	Oid			family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
-	int16		strategy = upper ? BTLessEqualStrategyNumber : BTGreaterEqualStrategyNumber;
-	FuncExpr   *call = makeFuncExpr(bound, type,
-									list_make2(copyObject(range), makeBoolConst(upper, false)),
-									InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
-
-	return make_opclause(get_opfamily_member(family, type, type, strategy), BOOLOID, false,
-						 (Expr *) copyObject(id), (Expr *) call, InvalidOid, InvalidOid);
-}
-
-/*
- * The comparisons that a call of NAME_in(id, range) stands for, or NULL.  They evaluate
- * both arguments twice, so these must not be volatile, nor run a query.
- */
-static Node *
-simplified(PlannerInfo * root, FuncExpr *call)
-{
-	Node	   *id = linitial(call->args);
-	Node	   *range = lsecond(call->args);
-
-	if (contain_volatile_functions((Node *) call->args) ||
-		contain_subplans((Node *) call->args))
-		return NULL;
-	for (size_t i = 0; i < lengthof(kinds); i++)
-	{
-		Oid			bound_oid;
-
-		if (!is_function(call->funcid, kinds[i].in))
-			continue;
-		bound_oid = bound_function(kinds[i].bound_name, kinds[i].bound);
-		if (!OidIsValid(bound_oid))
-			return NULL;
-		return eval_const_expressions(root, (Node *)
-									  make_andclause(list_make2(comparison(id, bound_oid, range, false),
-																comparison(id, bound_oid, range, true))));
-	}
-	return NULL;
-}
-
-/*
- * seqid.time_range_support(internal) returns internal
- *	  The planner support function of snowflake_in, snowflake53_in and comb_uuid_in.
- */
-PG_FUNCTION_INFO_V1(seqid_time_range_support);
-Datum
-seqid_time_range_support(PG_FUNCTION_ARGS)
-{
-	Node	   *request = (Node *) PG_GETARG_POINTER(0);
-
-	if (!IsA(request, SupportRequestSimplify))
-		PG_RETURN_POINTER(NULL);
-	PG_RETURN_POINTER(simplified(castNode(SupportRequestSimplify, request)->root,
-								 castNode(SupportRequestSimplify, request)->fcall));
 }

@@ -7,8 +7,8 @@
  * the other.
  *
  * A term is inserted as INSERT ... ON CONFLICT DO NOTHING does it, without the executor:
- * a speculative row, its index entries, and a second look at the constraint.  This is
- * enough where INSERT would do no more than that.  Otherwise a statement inserts the
+ * checks, a speculative row, its index entries, and a second look at the constraint.  This
+ * is enough where INSERT would do no more than that.  Otherwise a statement inserts the
  * term.
  *
  * The search uses a dirty snapshot, which also finds rows that are not committed.  We
@@ -19,6 +19,7 @@
  */
 #include "postgres.h"
 
+#include "access/heaptoast.h"
 #include "access/sysattr.h"
 #include "access/tableam.h"
 #include "access/xact.h"
@@ -39,6 +40,9 @@
 /* How often a statement tries to insert a term that is not found afterwards. */
 #define ATTEMPTS 3
 
+/* A row of fewer bytes, with its header and the id, is not toasted. */
+#define TOASTED_BYTES (TOAST_TUPLE_THRESHOLD - 64)
+
 /* What a call needs. */
 typedef struct Assignment
 {
@@ -51,8 +55,16 @@ typedef struct Assignment
 	ResultRelInfo *result_rel;
 	TupleTableSlot *slot;
 	List	   *arbiters;
-	SPIPlanPtr	plan;			/* or by a statement */
+	Statement  *insert;			/* or by a statement */
+	Statement  *find;			/* if policies apply */
+	ItemPointerData lock;		/* see lock_term() */
 } Assignment;
+
+static uint32
+hash_of(const text *term)
+{
+	return hash_bytes((const unsigned char *) VARDATA_ANY(term), VARSIZE_ANY_EXHDR(term));
+}
 
 /*
  * The reversed hash.  A hash index takes the low bits as the number of the bucket, so
@@ -61,10 +73,7 @@ typedef struct Assignment
 static uint32
 order_of(const text *term)
 {
-	uint32		hash = hash_bytes((const unsigned char *) VARDATA_ANY(term),
-								  VARSIZE_ANY_EXHDR(term));
-
-	return (uint32) scatter_reverse(hash, 32);
+	return (uint32) scatter_reverse(hash_of(term), 32);
 }
 
 /* As collation "C" compares. */
@@ -136,7 +145,7 @@ begin_insert(Assignment *assignment)
 	assignment->insert_begun = true;
 	if (!dictionary->shape.plain_insert || dictionary->row_security)
 	{
-		assignment->plan = seqid_sql_plan_insert(dictionary);
+		assignment->insert = seqid_sql_begin(dictionary, INSERT_TERM);
 		return;
 	}
 	assignment->estate = CreateExecutorState();
@@ -152,7 +161,7 @@ begin_insert(Assignment *assignment)
 static void
 end_insert(Assignment *assignment)
 {
-	if (assignment->plan != NULL)
+	if (assignment->insert != NULL)
 	{
 		seqid_sql_end();
 		return;
@@ -189,6 +198,8 @@ insert_row(Assignment *assignment, int64 id, Datum term)
 	uint32		token;
 
 	fill_slot(assignment, id, term);
+	if (RelationGetDescr(rel)->constr->num_check > 0)
+		ExecConstraints(assignment->result_rel, assignment->slot, assignment->estate);
 
 	/*
 	 * Until the row is confirmed, others that find it wait for this lock, and
@@ -206,6 +217,36 @@ insert_row(Assignment *assignment, int64 id, Datum term)
 	return !conflict;
 }
 
+/*
+ * One session at a time inserts a term that is toasted.  The server compares a new row
+ * with those of other sessions, and of two equal ones it removes one at once, with its
+ * chunks, which the other session can be about to fetch.  The lock is that of a row which
+ * no table has.  Returns true if the term must be searched for again, because another
+ * session can have had the lock.
+ */
+static bool
+lock_term(Assignment *assignment, Datum term)
+{
+	const text *value = (const text *) DatumGetPointer(term);
+
+	if (ItemPointerIsValid(&assignment->lock) || !assignment->dictionary->shape.hashed ||
+		(assignment->insert == NULL && VARSIZE_ANY(value) < TOASTED_BYTES))
+		return false;
+	seqid_search_unpin(&assignment->search);
+	ItemPointerSet(&assignment->lock, hash_of(value), MaxOffsetNumber);
+	LockTuple(assignment->dictionary->rel, &assignment->lock, ExclusiveLock);
+	return true;
+}
+
+static void
+unlock_term(Assignment *assignment)
+{
+	if (!ItemPointerIsValid(&assignment->lock))
+		return;
+	UnlockTuple(assignment->dictionary->rel, &assignment->lock, ExclusiveLock);
+	ItemPointerSetInvalid(&assignment->lock);
+}
+
 /* Waits for the transaction that has inserted the row that was found. */
 static void
 wait_for_inserter(Assignment *assignment)
@@ -214,6 +255,7 @@ wait_for_inserter(Assignment *assignment)
 	uint32		token = assignment->dirty.speculativeToken;
 	ItemPointerData tid = assignment->search.slot->tts_tid;
 
+	unlock_term(assignment);
 	/* VACUUM must not have to wait for us meanwhile. */
 	seqid_search_unpin(&assignment->search);
 	if (token != 0)
@@ -241,7 +283,7 @@ check_visible(Assignment *assignment)
 	TupleTableSlot *slot = assignment->search.slot;
 	TupleTableSlot *again;
 
-	if (slot == NULL || !IsolationUsesXactSnapshot() || is_own_row(slot))
+	if (!IsolationUsesXactSnapshot() || is_own_row(slot))
 		return;
 	again = table_slot_create(rel, NULL);
 	if (!table_tuple_fetch_row_version(rel, &slot->tts_tid, GetTransactionSnapshot(), again))
@@ -265,18 +307,25 @@ insert_term(Assignment *assignment, Term *term)
 		assignment->leftover_id = seqid_scatter_next(shape->sequence, shape->prefix_bits,
 													 !shape->owns_sequence);
 	term->id = assignment->leftover_id;
-	if (assignment->plan != NULL)
+	if (assignment->insert != NULL)
 	{
 		Datum		row[] = {Int64GetDatum(term->id), term->term};
 
 		assignment->leftover_id = -1;
-		(void) seqid_sql_run(assignment->dictionary, assignment->plan, row, false, NULL);
+		(void) seqid_sql_run(assignment->insert, row, false, NULL);
 		return false;
 	}
 	if (!insert_row(assignment, term->id, term->term))
 		return false;
 	assignment->leftover_id = -1;
 	return true;
+}
+
+/* Whether the policies show the term to the user. */
+static bool
+is_shown(Assignment *assignment, Datum term, Datum *id)
+{
+	return assignment->find == NULL || seqid_sql_run(assignment->find, &term, false, id);
 }
 
 static void
@@ -288,8 +337,9 @@ assign_id(Assignment *assignment, Term *term)
 	for (;;)
 	{
 		bool		found = seqid_search_find(&assignment->search, term->term, &id);
+		bool		is_open = found && TransactionIdIsValid(assignment->dirty.xmin);
 
-		if (found && !TransactionIdIsValid(assignment->dirty.xmin))
+		if (found && !is_open && is_shown(assignment, term->term, &id))
 		{
 			check_visible(assignment);
 			term->id = DatumGetInt64(id);
@@ -297,9 +347,11 @@ assign_id(Assignment *assignment, Term *term)
 		}
 		if (!assignment->insert_begun)
 			begin_insert(assignment);
-		if (found)
+		if (is_open)
 			wait_for_inserter(assignment);
-		else if (assignment->plan != NULL && insertions++ == ATTEMPTS)
+		else if (lock_term(assignment, term->term))
+			continue;
+		else if (assignment->insert != NULL && insertions++ == ATTEMPTS)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("cannot assign an id in dictionary \"%s\"",
@@ -319,7 +371,10 @@ assign_ids(Assignment *assignment, Term *terms, int count)
 		if (i > 0 && compare_terms(&terms[i], &terms[i - 1]) == 0)
 			terms[i].id = terms[i - 1].id;
 		else
+		{
 			assign_id(assignment, &terms[i]);
+			unlock_term(assignment);
+		}
 	}
 }
 
@@ -343,10 +398,13 @@ seqid_assign_ids(Dictionary *dictionary, Term *terms, int count)
 	MemoryContext context = CurrentMemoryContext;
 	Assignment	assignment = {.dictionary = dictionary,.leftover_id = -1};
 
+	ItemPointerSetInvalid(&assignment.lock);
 	InitDirtySnapshot(assignment.dirty);
 	seqid_search_begin(&assignment.search, dictionary, true, &assignment.dirty);
 	PG_TRY();
 	{
+		if (dictionary->row_security)
+			assignment.find = seqid_sql_begin(dictionary, FIND_ID);
 		assign_ids(&assignment, terms, count);
 	}
 	PG_CATCH();
@@ -357,5 +415,7 @@ seqid_assign_ids(Dictionary *dictionary, Term *terms, int count)
 	PG_END_TRY();
 	if (assignment.insert_begun)
 		end_insert(&assignment);
+	if (assignment.find != NULL)
+		seqid_sql_end();
 	seqid_search_end(&assignment.search);
 }

@@ -5,9 +5,15 @@
  * A search reads the index and the table directly.  It has no plan that settings or
  * statistics could spoil.  Only where row security policies apply, or the index is too
  * young for the snapshot, it is a statement.
+ *
+ * A user with INSERT can add many terms of one hash, and a search for one of them compares
+ * all.  It holds no lock meanwhile, only a pin on a page of the index, for which VACUUM
+ * waits, and it can be cancelled.  So others lose time only if they use such terms.  There
+ * is no limit, because a user who had reached it would keep others from adding theirs.
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/stratnum.h"
@@ -18,8 +24,10 @@
 #include "intern/dictionary.h"
 #include "miscadmin.h"
 #include "pg/compat.h"
+#include "pg/test_stop.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -100,18 +108,6 @@ is_too_young(Relation index)
 							   TransactionXmin);
 }
 
-static void
-begin_statement(Search *search, bool by_term)
-{
-	Oid			type = by_term ? TEXTOID : INT8OID;
-
-	search->plan = seqid_sql_plan(psprintf(by_term ?
-										   "SELECT id FROM ONLY %s WHERE term OPERATOR(pg_catalog.=) $1" :
-										   "SELECT term FROM ONLY %s WHERE id OPERATOR(pg_catalog.=) $1",
-										   seqid_quoted_name(RelationGetRelid(search->dictionary->rel))),
-								  1, &type);
-}
-
 void
 seqid_search_begin(Search *search, const Dictionary *dictionary, bool by_term, Snapshot snapshot)
 {
@@ -120,14 +116,13 @@ seqid_search_begin(Search *search, const Dictionary *dictionary, bool by_term, S
 	*search = (Search)
 	{
 		.dictionary = dictionary,
-			.result_column = (AttrNumber) (by_term ? shape->id_column : shape->term_column),
-			.read_only = IsMVCCSnapshot(snapshot)
+			.result_column = (AttrNumber) (by_term ? shape->id_column : shape->term_column)
 	};
 	search->index = index_open(by_term ? shape->term_index : shape->id_index, AccessShareLock);
-	if (dictionary->row_security || (search->read_only && is_too_young(search->index)))
+	if (IsMVCCSnapshot(snapshot) && (dictionary->row_security || is_too_young(search->index)))
 	{
 		index_close(search->index, AccessShareLock);
-		begin_statement(search, by_term);
+		search->statement = seqid_sql_begin(dictionary, by_term ? FIND_ID : FIND_TERM);
 		return;
 	}
 	search->slot = table_slot_create(dictionary->rel, NULL);
@@ -142,7 +137,7 @@ seqid_search_begin(Search *search, const Dictionary *dictionary, bool by_term, S
 void
 seqid_search_end(Search *search)
 {
-	if (search->plan != NULL)
+	if (search->statement != NULL)
 	{
 		seqid_sql_end();
 		return;
@@ -167,22 +162,43 @@ found_column(const Search *search, AttrNumber column)
 	return slot_getattr(search->slot, column, &isnull);
 }
 
-/* A hash index, which only terms have, returns all rows whose terms have the same hash. */
 static bool
-is_wanted(Search *search)
+is_of_open_transaction(const Search *search)
 {
-	return !search->scan->xs_recheck ||
-		DatumGetBool(FunctionCall2Coll(&search->key.sk_func, search->key.sk_collation,
-									   found_column(search, search->dictionary->shape.term_column),
-									   search->key.sk_argument));
+	Snapshot	snapshot = search->scan->xs_snapshot;
+
+	return !IsMVCCSnapshot(snapshot) && TransactionIdIsValid(snapshot->xmin);
+}
+
+/*
+ * A hash index, which only terms have, returns all rows whose terms have the same hash.
+ * A toasted term of an open transaction is not compared, because it vanishes if the
+ * transaction rolls back.
+ */
+static bool
+is_wanted(const Search *search)
+{
+	Datum		wanted = search->key.sk_argument;
+	Datum		found;
+	bool		is_open;
+
+	if (!search->scan->xs_recheck)
+		return true;
+	found = found_column(search, search->dictionary->shape.term_column);
+	is_open = is_of_open_transaction(search);
+	if (is_open)
+		test_stop(TEST_STOP_TERM_FOUND);
+	if (is_open && VARATT_IS_EXTERNAL(DatumGetPointer(found)))
+		return toast_raw_datum_size(found) == toast_raw_datum_size(wanted);
+	return DatumGetBool(DirectFunctionCall2Coll(texteq, C_COLLATION_OID, found, wanted));
 }
 
 bool
 seqid_search_find(Search *search, Datum value, Datum *result)
 {
 	CHECK_FOR_INTERRUPTS();
-	if (search->plan != NULL)
-		return seqid_sql_run(search->dictionary, search->plan, &value, search->read_only, result);
+	if (search->statement != NULL)
+		return seqid_sql_run(search->statement, &value, true, result);
 
 	search->key.sk_argument = value;
 	index_rescan(search->scan, &search->key, 1, NULL, 0);

@@ -22,7 +22,8 @@ typedef struct DictionaryShape
 	Oid			sequence;		/* the default of id generates from it */
 	bool		owns_sequence;	/* does the column id own the sequence? */
 	int			prefix_bits;
-	bool		plain_insert;	/* can INSERT do no more than add id and term? */
+	bool		plain_insert;	/* can INSERT do no more than check and add id
+								 * and term? */
 	bool		hashed;			/* is term_index a hash index? */
 	AttrNumber	id_column;
 	AttrNumber	term_column;
@@ -39,7 +40,7 @@ typedef struct DictionaryShape
  */
 extern void seqid_dictionary_shape(Relation rel, DictionaryShape *shape);
 
-/* --- dictionary.c: opening and searching --- */
+/* --- dictionary.c: opening --- */
 
 /* A dictionary that is open.  The shape is a copy. */
 typedef struct Dictionary
@@ -62,6 +63,37 @@ extern Dictionary seqid_dictionary_open(Oid relid, bool for_insert);
 
 extern void seqid_dictionary_close(Dictionary *dictionary);
 
+/* --- dictionary_sql.c: the same by SQL statements --- */
+
+typedef enum StatementKind
+{
+	FIND_ID,					/* the id of a term */
+	FIND_TERM,					/* the term of an id */
+	INSERT_TERM					/* id and term; nothing if the term is there */
+} StatementKind;
+
+typedef struct Statement Statement;
+
+/*
+ * Plans a statement so that it uses an index, or takes the plan of an earlier call.
+ * seqid_sql_end() must follow; of several statements, the last one ends first.  The
+ * memory context stays the caller's.
+ */
+extern Statement *seqid_sql_begin(const Dictionary *dictionary, StatementKind kind);
+extern void seqid_sql_end(void);
+
+/*
+ * Runs a statement.  Returns whether it returned a row, and the first column of the
+ * row, which is valid until the next statement.  Raises 40001 if the name of the
+ * dictionary has become the name of another table.
+ */
+extern bool seqid_sql_run(Statement *statement, Datum *arguments, bool read_only, Datum *result);
+
+/* Schema and name of a relation, quoted.  Raises 42P01 if it does not exist. */
+extern char *seqid_quoted_name(Oid relid);
+
+/* --- dictionary.c: searching --- */
+
 /* Searches for many terms, or for many ids, one after the other. */
 typedef struct Search
 {
@@ -71,11 +103,14 @@ typedef struct Search
 	IndexScanDesc scan;
 	ScanKeyData key;
 	TupleTableSlot *slot;		/* the row that was found */
-	SPIPlanPtr	plan;			/* instead of the index, if policies apply */
-	bool		read_only;		/* does it use the snapshot of the query? */
+	Statement  *statement;		/* instead of the index */
 } Search;
 
-/* With a snapshot that is not an MVCC snapshot, rows of running transactions are found. */
+/*
+ * With an MVCC snapshot, rows are found that the user can see.  With a dirty snapshot, rows
+ * that policies hide are found, and rows of open transactions; see SnapshotData.  Such a
+ * row can be of another term if both are toasted: compare it again after the transaction.
+ */
 extern void seqid_search_begin(Search *search, const Dictionary *dictionary,
 							   bool by_term, Snapshot snapshot);
 extern void seqid_search_end(Search *search);
@@ -88,35 +123,6 @@ extern bool seqid_search_find(Search *search, Datum value, Datum *result);
 
 /* Releases what the last search has pinned. */
 extern void seqid_search_unpin(Search *search);
-
-/* --- dictionary_sql.c: the same by SQL statements --- */
-
-/*
- * Plans a statement so that it uses an index.  seqid_sql_end() must follow; of several
- * plans, the last one ends first.  The memory context stays the caller's.
- */
-extern SPIPlanPtr seqid_sql_plan(const char *sql, int argument_count, Oid *types);
-extern void seqid_sql_end(void);
-
-/*
- * Runs a statement.  Returns whether it returned a row, and the first column of the
- * row, which is valid until the next statement.  Raises 40001 if the name of the
- * dictionary has become the name of another table.
- */
-extern bool seqid_sql_run(const Dictionary *dictionary, SPIPlanPtr plan, Datum *arguments,
-						  bool read_only, Datum *result);
-
-/*
- * INSERT INTO a dictionary (id, term) VALUES ($1, $2), which does nothing if the term
- * is there.
- */
-extern SPIPlanPtr seqid_sql_plan_insert(const Dictionary *dictionary);
-
-/* Raises 40001: the name of a dictionary has become the name of another table. */
-extern void seqid_dictionary_was_renamed(void);
-
-/* Schema and name of a relation, quoted.  Raises 42P01 if it does not exist. */
-extern char *seqid_quoted_name(Oid relid);
 
 /* --- assignment.c: assigning ids to terms --- */
 

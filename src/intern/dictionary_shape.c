@@ -177,8 +177,8 @@ has_insert_triggers(const TriggerDesc *triggers)
 }
 
 /*
- * Whether INSERT has nothing to do beyond the two columns and the indexes: no other
- * column, no constraint to check, no trigger, no rule.
+ * Whether INSERT has nothing to do beyond the two columns, the indexes and the checks: no
+ * other column, no trigger, no rule.
  */
 static bool
 is_plain_insert(Relation rel)
@@ -190,8 +190,7 @@ is_plain_insert(Relation rel)
 		count += !TupleDescAttr(columns, i)->attisdropped;
 
 	return count == 2 && !rel->rd_rel->relispartition && !rel->rd_rel->relhasrules &&
-		(columns->constr == NULL ||
-		 (columns->constr->num_check == 0 && !columns->constr->has_generated_stored)) &&
+		!columns->constr->has_generated_stored &&
 		!has_insert_triggers(rel->trigdesc);
 }
 

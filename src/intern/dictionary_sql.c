@@ -3,19 +3,45 @@
  *	  SQL statements on dictionaries.
  *
  * They run where SELECT or INSERT does what users have defined: policies, triggers,
- * rules, checks, defaults of other columns.  They run as the current user, and a plan
- * serves one call.
+ * rules, defaults of other columns.  They run as the current user.
+ *
+ * The session keeps the last plans.  Another role can change what a statement means: a
+ * schema gets another name, a user loses a membership that a policy names.  So a plan is
+ * used again only by the user for whom it was made, only if the server would not analyze
+ * the statement again, and only if no role has changed.  Older minor versions of the server
+ * do not notice the last.
  */
 #include "postgres.h"
 
 #include "catalog/dependency.h"
 #include "catalog/pg_type.h"
 #include "intern/dictionary.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
+
+/* About 40 kB each. */
+#define KEPT_PLANS 32
+
+struct Statement
+{
+	const Dictionary *dictionary;
+	StatementKind kind;
+	Oid			relid;
+	Oid			user;
+	uint64		role_changes;	/* when the plan was made */
+	SPIPlanPtr	plan;			/* NULL if this place is free */
+};
+
+/* Plans that no call is using. */
+static Statement kept[KEPT_PLANS];
+static int	oldest = 0;
+static uint64 role_changes = 0;
 
 char	   *
 seqid_quoted_name(Oid relid)
@@ -31,13 +57,54 @@ seqid_quoted_name(Oid relid)
 	return quote_qualified_identifier(schema, name);
 }
 
-void
-seqid_sql_end(void)
+/*
+ * An INSERT names what makes terms unique, because any other conflict is an error that
+ * the user must see.
+ */
+static char *
+insert_sql(const Dictionary *dictionary, const char *table)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	Oid			constraint = get_index_constraint(dictionary->shape.term_index);
+	char	   *name = OidIsValid(constraint) ? get_constraint_name(constraint) : NULL;
 
-	SPI_finish();
-	MemoryContextSwitchTo(caller);
+	return psprintf("INSERT INTO %s (id, term) VALUES ($1, $2) ON CONFLICT %s DO NOTHING", table,
+					name == NULL ? "(term COLLATE pg_catalog.\"C\" pg_catalog.text_ops)" :
+					psprintf("ON CONSTRAINT %s", quote_identifier(name)));
+}
+
+static char *
+statement_sql(const Dictionary *dictionary, StatementKind kind)
+{
+	char	   *table = seqid_quoted_name(RelationGetRelid(dictionary->rel));
+
+	if (kind == FIND_ID)
+		return psprintf("SELECT id FROM ONLY %s WHERE term OPERATOR(pg_catalog.=) $1", table);
+	if (kind == FIND_TERM)
+		return psprintf("SELECT term FROM ONLY %s WHERE id OPERATOR(pg_catalog.=) $1", table);
+	return insert_sql(dictionary, table);
+}
+
+/* A schema can be renamed while its tables are in use. */
+static void
+report_renamed(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("could not serialize access to a dictionary"),
+			 errdetail("The schema of the dictionary was renamed at this moment."),
+			 errhint("Try again.")));
+}
+
+static CachedPlanSource *
+source_of(SPIPlanPtr plan)
+{
+	return linitial(SPI_plan_get_plan_sources(plan));
+}
+
+static bool
+uses_table(const Statement *statement)
+{
+	return list_member_oid(source_of(statement->plan)->relationOids, statement->relid);
 }
 
 static void
@@ -51,85 +118,176 @@ set_for_planner(const char *name, const char *value)
  * The planner sees a table that has just been filled as small, and would read all of
  * it for each term.  The settings end with planning: triggers run with the user's.
  */
-SPIPlanPtr
-seqid_sql_plan(const char *sql, int argument_count, Oid *types)
+static void
+make_plan(Statement *statement)
 {
-	MemoryContext caller = CurrentMemoryContext;
+	Oid			find_id[] = {TEXTOID};
+	Oid			others[] = {INT8OID, TEXTOID};
+	char	   *sql = statement_sql(statement->dictionary, statement->kind);
 	int			level = NewGUCNestLevel();
 	SPIPlanPtr	plan;
 	CachedPlan *cached;
 
-	SPI_connect();
 	set_for_planner("enable_seqscan", "off");
 	set_for_planner("enable_indexscan", "on");
-	plan = SPI_prepare_cursor(sql, argument_count, types, CURSOR_OPT_GENERIC_PLAN);
+	statement->role_changes = role_changes;
+	plan = SPI_prepare_cursor(sql, statement->kind == INSERT_TERM ? 2 : 1,
+							  statement->kind == FIND_ID ? find_id : others,
+							  CURSOR_OPT_GENERIC_PLAN);
 	if (plan == NULL)
 		elog(ERROR, "could not prepare \"%s\": %s", sql, SPI_result_code_string(SPI_result));
 	cached = SPI_plan_get_cached_plan(plan);
 	if (cached != NULL)
 		ReleaseCachedPlan(cached, NULL);
 	AtEOXact_GUC(true, level);
+	SPI_keepplan(plan);
+	statement->plan = plan;
+	if (!uses_table(statement))
+		report_renamed();
+}
+
+/* Whether the server would not analyze the statement again. */
+static bool
+can_be_used_again(const Statement *statement)
+{
+	CachedPlanSource *source = source_of(statement->plan);
+
+	return statement->role_changes == role_changes &&
+		CachedPlanIsSimplyValid(source, source->gplan, NULL);
+}
+
+static void
+keep(const Statement *statement)
+{
+	Statement  *place = kept;
+
+	while (place < kept + KEPT_PLANS && place->plan != NULL)
+		place++;
+	if (place == kept + KEPT_PLANS)
+	{
+		place = &kept[oldest];
+		oldest = (oldest + 1) % KEPT_PLANS;
+		SPI_freeplan(place->plan);
+	}
+	*place = *statement;
+}
+
+/* Takes the plan of such a statement from those that are kept, or returns false. */
+static bool
+take(Statement *statement)
+{
+	for (int i = 0; i < KEPT_PLANS; i++)
+	{
+		Statement  *place = &kept[i];
+
+		if (place->plan == NULL || place->relid != statement->relid ||
+			place->kind != statement->kind || place->user != statement->user ||
+			!can_be_used_again(place))
+			continue;
+		statement->plan = place->plan;
+		statement->role_changes = place->role_changes;
+		place->plan = NULL;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * At the end of the statement's SPI connection.  If an error has ended it, the catalogs
+ * cannot be read, and the plan can be that of another table.
+ */
+static void
+finish(void *argument)
+{
+	Statement  *statement = argument;
+
+	if (statement->plan == NULL)
+		return;
+	if (SPI_plan_is_valid(statement->plan) && uses_table(statement))
+		keep(statement);
+	else
+		SPI_freeplan(statement->plan);
+}
+
+static void
+change_role(Datum arg pg_attribute_unused(), int cache pg_attribute_unused(),
+			uint32 hash pg_attribute_unused())
+{
+	role_changes++;
+}
+
+/* What decides to whom a policy applies, as the server's acl.c has it. */
+static void
+initialize(void)
+{
+	static bool initialized = false;
+
+	if (initialized)
+		return;
+	initialized = true;
+	CacheRegisterSyscacheCallback(AUTHOID, change_role, (Datum) 0);
+	CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, change_role, (Datum) 0);
+	CacheRegisterSyscacheCallback(DATABASEOID, change_role, (Datum) 0);
+}
+
+Statement  *
+seqid_sql_begin(const Dictionary *dictionary, StatementKind kind)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContextCallback *callback;
+	Statement  *statement;
+
+	initialize();
+	SPI_connect();
+	callback = palloc0(sizeof(MemoryContextCallback));
+	statement = palloc0(sizeof(Statement));
+	statement->dictionary = dictionary;
+	statement->kind = kind;
+	statement->relid = RelationGetRelid(dictionary->rel);
+	statement->user = GetUserId();
+	callback->func = finish;
+	callback->arg = statement;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	if (!take(statement))
+		make_plan(statement);
 	MemoryContextSwitchTo(caller);
 
-	return plan;
+	return statement;
 }
 
-/* A schema can be renamed while its tables are in use. */
 void
-seqid_dictionary_was_renamed(void)
+seqid_sql_end(void)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-			 errmsg("could not serialize access to a dictionary"),
-			 errdetail("The schema of the dictionary was renamed at this moment."),
-			 errhint("Try again.")));
-}
+	MemoryContext caller = CurrentMemoryContext;
 
-static bool
-uses_table(SPIPlanPtr plan, Oid relid)
-{
-	CachedPlanSource *source = linitial(SPI_plan_get_plan_sources(plan));
-
-	return list_member_oid(source->relationOids, relid);
+	SPI_finish();
+	MemoryContextSwitchTo(caller);
 }
 
 bool
-seqid_sql_run(const Dictionary *dictionary, SPIPlanPtr plan, Datum *arguments,
-			  bool read_only, Datum *result)
+seqid_sql_run(Statement *statement, Datum *arguments, bool read_only, Datum *result)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	bool		isnull = true;
 	int			code;
 
+	/* The server would analyze the statement again with the table's old name. */
+	if (!can_be_used_again(statement))
+	{
+		SPI_freeplan(statement->plan);
+		statement->plan = NULL;
+		make_plan(statement);
+	}
 	SPI_freetuptable(SPI_tuptable);
-	code = SPI_execute_plan(plan, arguments, NULL, read_only, 0);
+	code = SPI_execute_plan(statement->plan, arguments, NULL, read_only, 0);
 	if (code < 0)
 		elog(ERROR, "could not run a statement on a dictionary: %s",
 			 SPI_result_code_string(code));
-	/* A rule does nothing INSTEAD: there is no table in the plan. */
-	if (code != SPI_OK_REWRITTEN && !uses_table(plan, RelationGetRelid(dictionary->rel)))
-		seqid_dictionary_was_renamed();
+	if (!uses_table(statement))
+		report_renamed();
 	if (code == SPI_OK_SELECT && SPI_processed > 0)
 		*result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 	MemoryContextSwitchTo(caller);
 
 	return !isnull;
-}
-
-/*
- * The statement names what makes terms unique, because any other conflict is an error
- * that the user must see.
- */
-SPIPlanPtr
-seqid_sql_plan_insert(const Dictionary *dictionary)
-{
-	Oid			types[] = {INT8OID, TEXTOID};
-	Oid			constraint = get_index_constraint(dictionary->shape.term_index);
-	char	   *name = OidIsValid(constraint) ? get_constraint_name(constraint) : NULL;
-
-	return seqid_sql_plan(psprintf("INSERT INTO %s (id, term) VALUES ($1, $2) ON CONFLICT %s DO NOTHING",
-								   seqid_quoted_name(RelationGetRelid(dictionary->rel)),
-								   name == NULL ? "(term COLLATE pg_catalog.\"C\" pg_catalog.text_ops)" :
-								   psprintf("ON CONSTRAINT %s", quote_identifier(name))),
-						  2, types);
 }

@@ -5,9 +5,12 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "intern/dictionary.h"
@@ -15,6 +18,7 @@
 #include "miscadmin.h"
 #include "pg/compat.h"
 #include "pg/text_input.h"
+#include "rewrite/rewriteHandler.h"
 #include "state/server_shard.h"
 #include "storage/lmgr.h"
 #include "tcop/utility.h"
@@ -64,6 +68,32 @@ existing_schema_name(Oid schema)
 	return name;
 }
 
+/*
+ * Refuses a default that is not the generator of this extension.  While CREATE TABLE
+ * waited, the owner of the extension's schema can have renamed it, and put a function
+ * into another schema of that name.  A superuser who inserts must not run that function.
+ */
+static void
+check_generator(Oid relid, Oid function)
+{
+	Oid			types[] = {REGCLASSOID, INT4OID};
+	Oid			generator = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+											CStringGetDatum("scatter_nextval"),
+											PointerGetDatum(buildoidvector(types, lengthof(types))),
+											ObjectIdGetDatum(get_func_namespace(function)));
+	Relation	rel = table_open(relid, NoLock);
+	Node	   *expression = build_column_default(rel, get_attnum(relid, "id"));
+
+	if (expression == NULL || !IsA(expression, FuncExpr) ||
+		((FuncExpr *) expression)->funcid != generator)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access to a dictionary"),
+				 errdetail("A schema was renamed while the dictionary was created."),
+				 errhint("Try again.")));
+	table_close(rel, NoLock);
+}
+
 /* The name of a dictionary, read like the name of a table. */
 static RangeVar *
 parse_name(Datum argument)
@@ -84,8 +114,8 @@ parse_name(Datum argument)
  *	  Creates a dictionary.  The name is read as regclass reads one: in the first schema
  *	  of the search_path unless it says otherwise, in lower case unless it is quoted.
  *	  Raises 22023 unless prefix_bits is between 0 and 32, 42602 for a name that is no
- *	  identifier, 22P02 for a name of more than 1,024 bytes, 25006 on a standby, and the
- *	  errors of CREATE TABLE.
+ *	  identifier, 22P02 for a name of more than 1,024 bytes, 25006 on a standby, 40001 if
+ *	  a schema is renamed meanwhile, and the errors of CREATE TABLE.
  */
 PG_FUNCTION_INFO_V1(intern_create);
 Datum
@@ -120,6 +150,7 @@ intern_create(PG_FUNCTION_ARGS)
 						 table, quote_identifier(extension_schema),
 						 quote_literal_cstr(seqid_quoted_name(linitial_oid(sequences))),
 						 prefix_bits));
+	check_generator(relid, fcinfo->flinfo->fn_oid);
 	SPI_finish();
 
 	PG_RETURN_OID(relid);

@@ -7,9 +7,6 @@
 #include "funcapi.h"
 #include "keys/key_run.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
-#include "nodes/supportnodes.h"
-#include "optimizer/optimizer.h"
 
 int64
 seqid_checked_count(int64 count)
@@ -75,25 +72,4 @@ seqid_next_of_run(FunctionCallInfo fcinfo, const KeyRunKind *kind,
 
 	run->reserved--;
 	SRF_RETURN_NEXT(context, kind->key(run->layout, run->shard, run->next_tick++));
-}
-
-/*
- * seqid.count_support(internal) returns internal
- *	  The planner support function of the generators: they return as many rows as their
- *	  last argument, count, says.  If the planner does not know it, it uses its default.
- */
-PG_FUNCTION_INFO_V1(seqid_count_support);
-Datum
-seqid_count_support(PG_FUNCTION_ARGS)
-{
-	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
-	Node	   *count;
-
-	if (!IsA(request, SupportRequestRows) || !is_funcclause(request->node))
-		PG_RETURN_POINTER(NULL);
-	count = estimate_expression_value(request->root, llast(((FuncExpr *) request->node)->args));
-	if (!IsA(count, Const))
-		PG_RETURN_POINTER(NULL);
-	request->rows = ((Const *) count)->constisnull ? 0 : (double) DatumGetInt64(((Const *) count)->constvalue);
-	PG_RETURN_POINTER(request);
 }

@@ -8,13 +8,25 @@
  * a shard issued in the past.  Therefore the function refuses a shard that this server
  * is allowed to issue, and one that it has issued since the server started.
  *
- * A statement that began before the shard was removed from seqid.allowed_shards can
- * still issue ids of it.  Therefore the function does not return an id until its
- * millisecond has passed: later ids of that statement are then different.
+ * The server can issue ids of the shard later, and the clock can be set back before: a
+ * statement that began before the shard was removed from seqid.allowed_shards can still
+ * issue them, and the shard can be added to the list again.  Two invariants make these
+ * ids greater than those of rows:
+ *
+ * 1. The counter of the shard is raised to the tick of an id before the id is returned.
+ *	  A second word has the value that backfills left in the counter.  The two are equal
+ *	  until a generator reserves a tick, so a backfill can follow another one, but not a
+ *	  generator.
+ *
+ * 2. The durable mark covers the id, so keys of the next server lifetime are later.
+ *
+ * The function returns an id only after its millisecond has passed, so the counter is
+ * not raised beyond the clock.
  */
 #include "postgres.h"
 
 #include "bits/snowflake_layout.h"
+#include "clock/clock_mark.h"
 #include "codec/snowflake_sql.h"
 #include "fmgr.h"
 #include "pg/pg_epoch.h"
@@ -47,10 +59,8 @@ created_ms(const SnowflakeLayout *layout, TimestampTz created_at)
 }
 
 static void
-check_not_issued(const SnowflakeLayout *layout, int64 shard)
+check_not_allowed(const SnowflakeLayout *layout, int64 shard)
 {
-	pg_atomic_uint64 *word;
-
 	seqid_check_shard(layout, shard);
 	seqid_require_settings();
 
@@ -71,9 +81,31 @@ check_not_issued(const SnowflakeLayout *layout, int64 shard)
 				 errdetail("\"seqid.allowed_shards\" is \"%s\", so this server can issue the same ids to new rows.",
 						   seqid_allowed_shards),
 				 errhint("Reserve a shard for existing rows, for example 31: set seqid.allowed_shards = '0-30, 32-1023' in postgresql.conf on every server, and run SELECT pg_reload_conf().")));
+}
 
-	word = seqid_shard_tick(seqid_shared_state(), layout, (int) shard);
-	if (pg_atomic_read_u64(word) != 0)
+/*
+ * Invariant 1.  The compare-and-exchange fails if a generator has moved the counter.  The
+ * lock keeps other backfills from finding one word raised and the other not.
+ */
+static void
+raise_counter(const SnowflakeLayout *layout, int64 shard, int64 tick)
+{
+	SharedState *state = seqid_shared_state();
+	pg_atomic_uint64 *counter = seqid_shard_tick(state, layout, (int) shard);
+	pg_atomic_uint64 *backfilled = seqid_backfilled_tick(state, layout, (int) shard);
+	uint64		last;
+	uint64		raised;
+	bool		unused;
+
+	SpinLockAcquire(&state->backfill_lock);
+	last = pg_atomic_read_u64(backfilled);
+	raised = Max(last, (uint64) tick);
+	unused = pg_atomic_compare_exchange_u64(counter, &last, raised);
+	if (unused)
+		pg_atomic_write_u64(backfilled, raised);
+	SpinLockRelease(&state->backfill_lock);
+
+	if (!unused)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("shard %d has issued ids since the server started", (int) shard),
@@ -144,26 +176,26 @@ check_first_tick(const SnowflakeLayout *layout, int64 tick, int64 ms)
 }
 
 /*
- * Waits until the clock is past the millisecond.  A longer wait than a millisecond
- * means that the clock was set back, or that "after" is an id in the future, so the wait
- * has a limit.  The clock is read again after a millisecond at most, because it can be
- * set meanwhile.
+ * Waits until the clock is past the millisecond, and returns that of the clock.  A longer
+ * wait than a millisecond means that the clock was set back, or that "after" is an id in the
+ * future, so the wait has a limit.  The clock is read again after a millisecond at most,
+ * because it can be set meanwhile.
  */
-static void
+static int64
 wait_until_past(const SnowflakeLayout *layout, int64 shard, int64 ms)
 {
 	for (;;)
 	{
 		int64		unix_ms = wall_clock_read_ms();
-		int64		ahead_ms = ms - unix_ms;
+		int64		lead_ms = ms - unix_ms;
 
-		if (ahead_ms < 0)
-			return;
-		if (ahead_ms > seqid_max_lead_ms)
+		if (lead_ms < 0)
+			return unix_ms;
+		if (lead_ms > seqid_max_lead_ms)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("clock is %lld ms behind the next %s id of shard %d",
-							(long long) ahead_ms, layout->name, (int) shard),
+							(long long) lead_ms, layout->name, (int) shard),
 					 errdetail("The id of an existing row must be in the past, and \"seqid.max_lead\" limits the wait to %.0f ms.",
 							   seqid_max_lead_ms),
 					 errhint("Check the clock and the id passed as \"after\", then try again.")));
@@ -192,8 +224,9 @@ begin_backfill(FunctionCallInfo fcinfo, int64 last_tick)
  *	  Errors: 22023 if the time is in the future, the rows are not in the order of their
  *	  times, the shard is out of range, or "after" is of another shard or much later than
  *	  the first row.  22003 if "after" is out of range.  55000 if this server can issue
- *	  the shard or has issued it since it started, or if the wait for the clock would
- *	  exceed seqid.max_lead.  2200H if the 41 bits of time are used up.
+ *	  the shard or has issued it since it started, if the wait for the clock would
+ *	  exceed seqid.max_lead, or if the mark is missing.  2200H if the 41 bits of time
+ *	  are used up.
  */
 static Datum
 backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
@@ -208,6 +241,7 @@ backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	Backfill   *state = fcinfo->flinfo->fn_extra;
 	bool		first = state == NULL;
 	int64		ms;
+	int64		now_ms;
 	int64		tick;
 
 	/* The executor need not keep rows that this function has seen. */
@@ -215,7 +249,7 @@ backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 
 	if (no_time || no_shard)
 		PG_RETURN_NULL();
-	check_not_issued(layout, shard);
+	check_not_allowed(layout, shard);
 	if (first)
 		state = begin_backfill(fcinfo, no_after ? -1 :
 							   tick_of_last(layout, DatumGetInt64(after), shard));
@@ -223,7 +257,15 @@ backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	tick = next_tick(layout, state, ms);
 	if (first)
 		check_first_tick(layout, tick, ms);
-	wait_until_past(layout, shard, tick_ms(layout->sequence_bits, tick));
+	now_ms = wait_until_past(layout, shard, tick_ms(layout->sequence_bits, tick));
+	raise_counter(layout, shard, tick);
+
+	/*
+	 * Invariant 2.  The mark is raised to the clock rather than to the id,
+	 * which would write it for each row.  Whether the floor is higher does
+	 * not matter.
+	 */
+	(void) seqid_cover_with_mark(now_ms);
 	PG_RETURN_INT64(snowflake_of_tick(layout, tick, shard));
 }
 

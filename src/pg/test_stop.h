@@ -18,8 +18,10 @@
 
 #define TEST_STOP_SEQUENCE_READ	5	/* reader has the next value, not the
 									 * holders */
-#define TEST_STOP_SEQUENCE_CHECKED	6	/* reader has checked the definition, not
-										 * locked the sequence */
+#define TEST_STOP_SEQUENCE_CHECKED	6	/* reader has checked the definition,
+										 * not locked the sequence */
+
+#define TEST_STOP_TERM_FOUND	7	/* found an open row, not compared */
 
 #ifdef SEQID_TEST_STOPS
 

@@ -2,6 +2,13 @@
  * database_state.c
  *	  Finds the entry of a database in shared memory, or claims one for it.
  *
+ * An OID does not identify a database, because it can come back.  A role that can create
+ * databases could prepare an entry for an OID to come: it moves the keys of a database far
+ * ahead, and drops it.  The keys of the next database with this OID would then start there.
+ * So the entry also contains the inode of the database's file PG_VERSION and the time when
+ * it was written.  CREATE DATABASE and SET TABLESPACE write a new file.  If the file is
+ * another one, the entry is started again.
+ *
  * Invariants:
  *
  * 1. Two sessions of a database that generate keys at the same time are attached to
@@ -11,19 +18,21 @@
  *
  * 2. An entry that was started has a nonce that no entry had before.  The mark's
  *	  page has another one, so the first key takes the mark as its floor, whatever
- *	  the entry was used for; see clock_mark.c.
+ *	  the entry was used for; see clock_mark.c.  So a start of an entry is as safe as a
+ *	  restart of the server.
  *
- * The second makes a start of an entry as safe as a restart of the server.  The entry
- * of a database is started again because it must not keep the floor and the marks
- * of another database, which had the same OID and was dropped.  CREATE DATABASE and
- * SET TABLESPACE write a new PG_VERSION file into the database's directory, so its
- * inode and the time when it was written identify the database.
+ * An administrator can touch the file at any time, so an entry is kept in three cases.
+ * While a session is attached, the database cannot have been dropped.  Nor can it while a
+ * transaction has a slot: the leader of parallel workers is not attached if only the
+ * workers have generated keys, and they are gone.  During recovery, no key reads the mark,
+ * so an entry keeps the order of its COMBs.
  *
- * An administrator can touch that file at any time, so there are three exceptions.
- * While sessions are attached, the database cannot have been dropped.  Nor can it
- * while a transaction has a slot: the leader of parallel workers is not attached if
- * only the workers have generated keys, and they are gone.  During recovery, no key
- * reads the mark, so an entry keeps the order of its COMBs.
+ * The nonce of the mark's page cannot replace the file.  After setval(), or DROP EXTENSION
+ * and CREATE EXTENSION, the page has another nonce than the entry, as in a new database.
+ * But the database is the same, and the entry must be kept, because it alone knows the
+ * highest mark (clock_mark.c, invariant 3).  In a trial with the nonce, the clock was set
+ * back by an hour, and the extension was dropped and created: COMBs were no longer
+ * ascending and, after a crash, ids of a shard started below those already issued.
  */
 #include "postgres.h"
 
@@ -106,8 +115,6 @@ init_dynamic_state(void *segment)
 	}
 	for (Size i = 0; i < slot_lines() * SHARED_STATE_LINE_WORDS; i++)
 		pg_atomic_init_u64(&state->transaction_slots[i], 0);
-	for (int i = 0; i < LOGGED_FILES; i++)
-		pg_atomic_init_u64(&state->logged_files[i], 0);
 }
 
 DynamicState *

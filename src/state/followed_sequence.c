@@ -169,20 +169,28 @@ seqid_lock_followed_sequence(Oid sequence)
 
 	LWLockAcquire(&table->lock, LW_SHARED);
 	followed = find_sequence(nonce, sequence);
-	if (followed != NULL)
-		LWLockAcquire(&followed->lock, LW_EXCLUSIVE);
-	LWLockRelease(&table->lock);
-	if (followed != NULL)
-		return followed;
-
-	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
-	followed = find_sequence(nonce, sequence);
+	if (followed == NULL)
+	{
+		LWLockRelease(&table->lock);
+		LWLockAcquire(&table->lock, LW_EXCLUSIVE);
+		followed = find_sequence(nonce, sequence);
+	}
 	if (followed != NULL)
 		LWLockAcquire(&followed->lock, LW_EXCLUSIVE);
 	else
 		followed = make_entry(nonce, sequence);
 	LWLockRelease(&table->lock);
 	return followed;
+}
+
+bool
+seqid_is_followed_file(Oid sequence, uint64 file)
+{
+	FollowedSequence *followed = seqid_lock_followed_sequence(sequence);
+	bool		is_followed = followed->file == file;
+
+	LWLockRelease(&followed->lock);
+	return is_followed;
 }
 
 void
@@ -196,7 +204,7 @@ seqid_find_holder(FollowedSequence *followed, VirtualTransactionId transaction)
 {
 	uint32		mask = holder_places() - 1;
 	uint32		place = (uint32) compat_vxid_process(transaction) +
-		transaction.localTransactionId * 31;
+	transaction.localTransactionId * 31;
 
 	for (;;)
 	{

@@ -28,8 +28,8 @@ typedef struct FollowedSequence
 	uint64		nonce;			/* of the database; 0 if the place is free */
 	Oid			sequence;
 	Oid			role;			/* that followed it first */
-	pg_atomic_uint64 looked_us; /* time of the last look, since 2000; also read
-								 * without the lock */
+	pg_atomic_uint64 looked_us; /* time of the last look, since 2000; also
+								 * read without the lock */
 
 	uint64		file;			/* of the last look, 0 before the first one */
 	int64		next;			/* what nextval() could return then */
@@ -44,6 +44,9 @@ typedef struct FollowedSequence
  * Raises the errors of seqid_database_state().
  */
 extern FollowedSequence *seqid_lock_followed_sequence(Oid sequence);
+
+/* Whether a session has looked at this file of a sequence in this server lifetime. */
+extern bool seqid_is_followed_file(Oid sequence, uint64 file);
 
 /* Makes the table of holders empty. */
 extern void seqid_clear_holders(FollowedSequence *followed);

@@ -46,11 +46,13 @@ init_shared_state(void *segment)
 
 	seqid_init_segment_handle(&state->dynamic_state);
 	seqid_init_segment_handle(&state->followed_sequences);
+	SpinLockInit(&state->backfill_lock);
 	for (int i = 0; i < SNOWFLAKE_WORDS; i++)
 	{
 		pg_atomic_init_u64(&state->shard_ticks[i], 0);
 		pg_atomic_init_u64(&state->shard_events[i].waits, 0);
 		pg_atomic_init_u64(&state->shard_events[i].clock_regressions, 0);
+		pg_atomic_init_u64(&state->backfilled_ticks[i], 0);
 	}
 }
 

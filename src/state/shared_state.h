@@ -14,13 +14,14 @@
 #include "bits/snowflake_layout.h"
 #include "pg/segment.h"
 #include "port/atomics.h"
+#include "storage/spin.h"
 
 /*
  * Increase the number when SharedState or DynamicState changes, or when sessions use
  * them in another way: libraries that differ in this must not share memory.
  */
 #ifndef SHARED_STATE_VERSION
-#define SHARED_STATE_VERSION 12
+#define SHARED_STATE_VERSION 13
 #endif
 
 #define SHARED_STATE_LINE_SIZE	64
@@ -37,7 +38,8 @@ typedef struct SharedState
 {
 	SegmentHandle dynamic_state;	/* see database_state.h */
 	SegmentHandle followed_sequences;	/* see followed_sequence.h */
-	char		padding[SHARED_STATE_LINE_SIZE - 2 * sizeof(SegmentHandle)];
+	slock_t		backfill_lock;	/* see snowflake_backfill.c */
+	char		padding[SHARED_STATE_LINE_SIZE - 2 * sizeof(SegmentHandle) - sizeof(slock_t)];
 
 	/*
 	 * The counters of all shards of all layouts: the last tick (see tick.h)
@@ -48,6 +50,13 @@ typedef struct SharedState
 
 	/* Find those of a shard with seqid_shard_events(). */
 	ShardEvents shard_events[SNOWFLAKE_WORDS];
+
+	/*
+	 * The tick to which a shard's counter was raised for existing rows, 0 for
+	 * none.  The counter equals it until a tick is reserved.  Written under
+	 * backfill_lock.  Find a shard's word with seqid_backfilled_tick().
+	 */
+	pg_atomic_uint64 backfilled_ticks[SNOWFLAKE_WORDS];
 } SharedState;
 
 /* Use seqid_shared_state(); NULL until this process has attached. */
@@ -98,6 +107,12 @@ static inline ShardEvents *
 seqid_shard_events(SharedState *state, const SnowflakeLayout *layout, int shard)
 {
 	return &state->shard_events[layout->first_word + shard];
+}
+
+static inline pg_atomic_uint64 *
+seqid_backfilled_tick(SharedState *state, const SnowflakeLayout *layout, int shard)
+{
+	return &state->backfilled_ticks[layout->first_word + shard];
 }
 
 /* Raises a value that only ever increases. */

@@ -13,7 +13,7 @@ my $build = SeqidBuild->new('-O0 --coverage');
 my $log;
 
 delete $ENV{PROVE_TESTS};
-ok($build->make('installcheck', $ENV{SEQID_COVERAGE_TAP} ? () : 'TAP_TESTS='), 'the tests pass') or diag $build->{log};
+ok($build->make('installcheck', 'EXTRA_REGRESS_OPTS=--temp-instance=./tmp_check', $ENV{SEQID_COVERAGE_TAP} ? 'TAP_TESTS=1' : ()), 'the tests pass') or diag $build->{log};
 ok(IPC::Run::run([ 'gcovr', '--root', $build->{source}, '--filter', "$build->{source}/src/", '--fail-under-line', '85', $build->{source} ],
 		'>&', \$log), 'tests reach 85 percent of the lines');
 diag $log;

@@ -9,7 +9,7 @@ use SeqidBuild;
 my $finding = qr/runtime error: |^TRAP: /m;
 
 my $build = SeqidBuild->sanitized;
-ok($build->make('installcheck', 'ISOLATION=', 'TAP_TESTS='), 'the regression tests pass')
+ok($build->make('installcheck', 'ISOLATION=', 'EXTRA_REGRESS_OPTS=--temp-instance=./tmp_check'), 'the regression tests pass')
   or diag $build->{log}, map { slurp_file($_) } glob "$build->{source}/regression.diffs";
 is($build->findings, '', 'no findings');
 unlike(slurp_file("$build->{source}/log/postmaster.log"), $finding, 'no findings in the log');

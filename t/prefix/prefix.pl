@@ -19,7 +19,7 @@ dynamic_library_path = '\$libdir:$prefix/lib'
 ";
 
 # The make that runs this test must not hand its variables on.
-delete @ENV{ grep { /^M.*FLAGS$|^MAKE/ } keys %ENV };
+delete @ENV{ grep { /^M.*FLAGS$|^MAKE|^TAP_TESTS$/ } keys %ENV };
 sub make (@arguments) { return run_log([ 'make', '-s', 'with_llvm=no', 'PG_CONFIG=pg_config', @arguments ]) }
 
 sub use_image ($from)
@@ -73,7 +73,7 @@ if ($next_image)
 else { $node->stop; }
 
 append_to_file("$directory/conf", $settings);
-ok(make('installcheck', 'ISOLATION=', 'TAP_TESTS=', "REGRESS_OPTS=--temp-instance=$directory/regress --temp-config=$directory/conf --dbname=contrib_regression"),
+ok(make('installcheck', 'ISOLATION=', "EXTRA_REGRESS_OPTS=--temp-instance=$directory/regress --temp-config=$directory/conf"),
 	'the regression tests')
   or diag(-e 'regression.diffs' ? slurp_file('regression.diffs') : 'no regression.diffs');
 done_testing();

@@ -53,12 +53,33 @@ is($provided->{version}, $version, 'META.json: one version');
 ok(-f $provided->{$_}, "META.json: $_ exists") for qw(file docfile);
 is($provided->{file}, "seqid--$script.sql", 'META.json: the script of the version');
 
+# The bill of materials, by SPDX 2.3: https://spdx.github.io/spdx-spec/v2.3/
+my $id = qr/^SPDXRef-[a-zA-Z0-9.-]+$/;
+my $license = qr/^(PostgreSQL|NOASSERTION)$/;
+my %spdx = (
+	spdxVersion => qr/^SPDX-2\.3$/, dataLicense => qr/^CC0-1\.0$/, SPDXID => qr/^SPDXRef-DOCUMENT$/, name => $text,
+	documentNamespace => qr{^https://[^#\s]+$},
+	creationInfo => { created => qr/^\d{4}(-\d\d){2}T\d\d(:\d\d){2}Z$/, creators => [qr/^(Person|Organization|Tool): \S/] },
+	packages => [{
+			SPDXID => $id, name => $text, versionInfo => $text, packageFileName => $text, supplier => qr/^(Person|Organization): \S/,
+			downloadLocation => qr{^https://\S+$}, homepage => qr{^https://}, summary => $text, copyrightText => $text,
+			filesAnalyzed => qr/^false$/, licenseConcluded => $license, licenseDeclared => $license, primaryPackagePurpose => qr/^LIBRARY$/,
+			checksums => [{ algorithm => qr/^SHA256$/, checksumValue => qr/^[0-9a-f]{64}$/ }] }],
+	relationships => [{ spdxElementId => $id, relatedSpdxElement => $id, relationshipType => qr/^(DESCRIBES|DEPENDS_ON)$/ }]);
+my $sbom = JSON::PP->new->utf8->boolean_values('false', 'true')->decode(scalar qx($^X scripts/sbom.pl META.json));
+is_deeply([ invalid('', $sbom, \%spdx) ], [], 'scripts/sbom.pl writes SPDX');
+is_deeply([ grep { !defined $sbom->{$_} } keys %spdx ], [], 'with all its parts');
+is($sbom->{packages}[0]{versionInfo}, $version, 'of this version');
+
 my ($default) = text('seqid.control') =~ /^default_version = '(.*)'$/m;
 is($default, $script, 'seqid.control');
 my ($debian, $debian_date) = text('debian/changelog') =~ /^seqid \((.*?)-[^-]*\) .*?^ -- .*?>  \w+, (\d+ \w+ \d+)/ms;
 is($debian, $version, 'debian/changelog');
 my ($logged, $date) = text('CHANGELOG.md') =~ /^## (\S+) \((.*?)\)/m;
 is($logged, $version, 'CHANGELOG.md');
+my ($rpm, $rpm_date, $rpm_logged) = text('packaging/seqid.spec') =~ /^Version: +(\S+)\n.*^%changelog\n\* \w+ (\w+ \d+ \d+) .* - (\S+)-/ms;
+is($rpm, $version, 'packaging/seqid.spec');
+is($rpm_logged, $version, 'packaging/seqid.spec: its changelog');
 
 # pg_buildext makes debian/control for the release of Debian that it runs in.
 my ($major) = text('debian/control') =~ /^Package: postgresql-(\d+)-seqid$/m;
@@ -89,6 +110,7 @@ if ($ENV{SEQID_FINAL} || $date ne 'unreleased')
 	is($meta->{release_status}, 'stable', 'META.json is stable');
 	like($date, qr/^\d{4}-\d\d-\d\d$/, 'CHANGELOG.md has a date');
 	is(Time::Piece->strptime($debian_date, '%d %b %Y')->ymd, $date, 'debian/changelog has it too');
+	is(Time::Piece->strptime($rpm_date, '%b %d %Y')->ymd, $date, 'and packaging/seqid.spec');
 }
 
 done_testing();

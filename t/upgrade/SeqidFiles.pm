@@ -11,7 +11,7 @@ use Fcntl qw(LOCK_EX);
 use File::Copy qw(copy);
 use File::Temp ();
 
-our @EXPORT = qw(library scripts script put_file put_text);
+our @EXPORT = qw(library scripts script put_file put_text remove_file);
 
 my %before;
 
@@ -63,6 +63,13 @@ sub put_text ($text, $path)
 	print $file $text;
 	$file->flush;
 	put_file($file->filename, $path);
+}
+
+# Until the test ends.
+sub remove_file ($path)
+{
+	put_file($path, $path);
+	unlink $path or die "$path: $!";
 }
 
 END

@@ -1,0 +1,117 @@
+# uses.pl
+#	  Extensions at work on a table whose keys are snowflakes.
+#
+# pg_repack moves the table while rows arrive, PgQ and table_log log its changes, periods
+# keeps its history, plpgsql_check reads a function that calls seqid, and PoWA sees its
+# statements.  What is not installed is skipped.
+
+use v5.36;
+use FindBin;
+use lib "$FindBin::RealBin/..", $FindBin::RealBin;
+use SeqidNeighbours;
+use SeqidTest;
+
+# PoWA's worker takes no snapshots.
+my ($directory) = run_command([ 'pg_config', '--pkglibdir' ]);
+my $powa = -f "$directory/powa.so" ? ', powa' : '';
+my $node = new_server('main', extension => 0, conf => "shared_preload_libraries = 'pg_stat_statements$powa'\npowa.frequency = -1\n");
+
+# use_of($extension => sub ($database) { ... }): with an empty table of keys, and one of keys
+# in a row of 100.
+sub use_of ($extension, $check)
+{
+	my $available = $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = '$extension'");
+
+	SKIP:
+	{
+		skip "$extension is not installed", 1 unless $available;
+		$node->safe_psql('postgres', "CREATE DATABASE $extension");
+		$node->safe_psql($extension, 'CREATE EXTENSION seqid;
+			CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5), item text);
+			SET client_min_messages = error; ' . create($extension));
+		$check->($extension);
+		is(errors_of($node, $extension, 'INSERT INTO orders (item) VALUES (1)', 'DROP EXTENSION seqid CASCADE'), '', "$extension: seqid is dropped");
+	}
+}
+
+use_of(pg_repack => sub ($database) {
+	my $rows = 'SELECT count(*), sum(id - 515200165452206080), min(snowflake_shard(id)), max(snowflake_shard(id)) FROM orders WHERE item = $$old$$';
+	my $collector = SeqidCollector->new;
+
+	$node->safe_psql($database, q{INSERT INTO orders (item) SELECT 'old' FROM generate_series(1, 5000);
+		DELETE FROM orders WHERE id % 2 = 0});
+	my $before = $node->safe_psql($database, $rows);
+	my $writer = $collector->start($node, $database, "INSERT INTO orders (item) VALUES ('new') RETURNING id");
+	$collector->wait_for(1000, $writer);
+	my $file = "SELECT pg_relation_filenode('orders')";
+	my $old_file = $node->safe_psql($database, $file);
+	command_ok([ 'pg_repack', '--table=orders', '--host', $node->host, '--port', $node->port, '--dbname', $database ],
+		'pg_repack: runs while keys are generated');
+	isnt($node->safe_psql($database, $file), $old_file, 'pg_repack: the table has a new file');
+	is($node->safe_psql($database, "SELECT pg_cancel_backend($writer->{session}{pid})"), 't', 'pg_repack: the writer ends');
+	$writer->{session}->abandon;
+	poll_until { $node->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE pid = $writer->{session}{pid}") == 0 };
+	is($node->safe_psql($database, $rows), $before, 'pg_repack: the keys are as they were');
+	my ($keys, $twice) = $collector->count;
+	is($twice, 0, 'pg_repack: no new key came twice');
+	cmp_ok($node->safe_psql($database, "SELECT count(*) FROM orders WHERE item = 'new'"), '>=', $keys, 'pg_repack: all new rows are there');
+});
+
+use_of(plpgsql_check => sub ($database) {
+	$node->safe_psql($database, q{
+		CREATE FUNCTION place(item text) RETURNS bigint LANGUAGE plpgsql AS $$
+		DECLARE
+			bound record;
+			id bigint := snowflake_nextval(5);
+			key uuid := comb_uuid();
+		BEGIN
+			EXECUTE 'CALL seqid.horizon()' INTO bound;
+			INSERT INTO orders VALUES (id, item || snowflake_timestamp(id) || key || bound.snowflake);
+			RETURN id;
+		END $$;
+		CREATE FUNCTION wrong() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN snowflake_nextval(5, 6, 7); END'});
+	is($node->safe_psql($database, "SELECT * FROM plpgsql_check_function('place(text)', other_warnings => false)"), '', 'plpgsql_check: nothing to say');
+	like($node->safe_psql($database, "SELECT * FROM plpgsql_check_function('wrong()')"), qr/snowflake_nextval/, 'plpgsql_check: finds a wrong call');
+});
+
+use_of(pgq => sub ($database) {
+	$node->safe_psql($database, q{SELECT pgq.create_queue('orders'), pgq.register_consumer('orders', 'reader');
+		CREATE TRIGGER to_queue AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION pgq.logutriga('orders')});
+	$node->safe_psql($database, "INSERT INTO orders (item) SELECT n FROM generate_series(1, 50) n");
+	# A batch is what is between two ticks.
+	my $batch = '';
+	poll_until
+	{
+		$node->safe_psql($database, 'SELECT pgq.force_tick($$orders$$); SELECT pgq.ticker($$orders$$)');
+		$batch = $node->safe_psql($database, "SELECT pgq.next_batch('orders', 'reader')");
+		return 0 if $batch eq '';
+		return 1 if $node->safe_psql($database, "SELECT count(*) FROM pgq.get_batch_events($batch)") > 0;
+		$node->safe_psql($database, "SELECT pgq.finish_batch($batch)");
+		return 0;
+	};
+	is($node->safe_psql($database, "SELECT count(*) FROM pgq.get_batch_events($batch) e JOIN orders o ON e.ev_data = 'id=' || o.id || '&item=' || o.item"),
+		50, 'pgq: each row is an event, with its key');
+});
+
+use_of(periods => sub ($database) {
+	$node->safe_psql($database, "SELECT periods.add_system_time_period('orders'); SELECT periods.add_system_versioning('orders')");
+	$node->safe_psql($database, "INSERT INTO orders (item) SELECT n FROM generate_series(1, 50) n");
+	$node->safe_psql($database, "UPDATE orders SET item = item || 'a'");
+	is($node->safe_psql($database, "SELECT count(*) FROM orders o JOIN orders_history h USING (id) WHERE o.item = h.item || 'a'"),
+		50, 'periods: the history has the keys');
+});
+
+use_of(table_log => sub ($database) {
+	$node->safe_psql($database, "SELECT table_log_init(5, 'public', 'orders', 'public', 'orders_log')");
+	$node->safe_psql($database, "INSERT INTO orders (item) SELECT n FROM generate_series(1, 50) n");
+	$node->safe_psql($database, 'DELETE FROM orders');
+	is($node->safe_psql($database, 'SELECT count(DISTINCT id), min(snowflake_shard(id)) FROM orders_log'), '50|5', 'table_log: the log has the keys');
+});
+
+use_of(powa => sub ($database) {
+	$node->safe_psql($database, "INSERT INTO orders (item) SELECT n FROM generate_series(1, 50) n");
+	is($node->safe_psql($database, 'SELECT powa_take_snapshot()'), 0, 'powa: a snapshot without an error');
+	cmp_ok($node->safe_psql($database, "SELECT count(*) FROM powa_statements WHERE query LIKE 'INSERT INTO orders%'"), '>', 0, 'powa: has its statements');
+});
+
+done_testing();
