@@ -60,11 +60,11 @@
 typedef struct Bound
 {
 	int64		value;
-	Oid			role;			/* of a result */
+	Oid			role;			/* that asked, of results only */
 	TransactionId xmax;
 	uint32		count;			/* of open transactions */
-	uint32		room;
-	TransactionId *open;
+	uint32		room;			/* of the array */
+	TransactionId *open;		/* sorted, but not in results */
 } Bound;
 
 /* What this session follows; never freed. */
@@ -72,13 +72,13 @@ typedef struct Followed
 {
 	Oid			followed;		/* hash key */
 	uint64		file;			/* that newest is of, 0 for none */
-	Bound		newest;			/* open is sorted here, */
-	Bound		usable;			/* here, */
+	Bound		newest;
+	Bound		usable;			/* see invariant 1 */
 
 	LocalTransactionId lxid;	/* of the transaction that has the results */
 	uint32		results_made;
 	Bound		results[RESULTS_KEPT];
-	Bound		forgotten;		/* and here; the newest one of them */
+	Bound		forgotten;		/* the newest result that was forgotten */
 } Followed;
 
 static HTAB *all_followed = NULL;
@@ -237,8 +237,8 @@ make_durable(XLogRecPtr lsn, bool wait_for_standbys)
 }
 
 /*
- * Looks once, and remembers the bound.  Returns false if there was no look.  If WAL that
- * makes the bound durable must be replicated first, waits for that, or does not remember it.
+ * Looks once.  Remembers the bound, unless WAL that makes it durable must be replicated
+ * first, and the caller does not wait for that.  Returns false if there was no look.
  */
 static bool
 look(Followed *followed, bool wait_for_standbys, Look *result)
