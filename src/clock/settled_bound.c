@@ -74,6 +74,7 @@ typedef struct Followed
 	uint64		file;			/* that newest is of, 0 for none */
 	Bound		newest;
 	Bound		usable;			/* see invariant 1 */
+	Bound		spare;			/* memory for the next one */
 
 	LocalTransactionId lxid;	/* of the transaction that has the results */
 	uint32		results_made;
@@ -142,8 +143,7 @@ is_contained(const Bound *bound, TransactionId xmax, const TransactionId * open,
 static bool
 is_valid(const Bound *bound, Snapshot snapshot)
 {
-	return bound->value != NO_BOUND &&
-		is_contained(bound, snapshot->xmax, snapshot->xip, snapshot->xcnt);
+	return is_contained(bound, snapshot->xmax, snapshot->xip, snapshot->xcnt);
 }
 
 /*
@@ -199,26 +199,26 @@ find_followed(Oid id)
 	return followed;
 }
 
-/* Invariant 1. */
+/* Invariant 1.  The newest bound is greater than the usable one, or there is none. */
 static void
 remember(Followed *followed, int64 value, uint64 file, Snapshot snapshot)
 {
-	if (value <= followed->newest.value)
-		return;
-	if (followed->newest.value > followed->usable.value &&
-		ActiveSnapshotSet() && is_valid(&followed->newest, GetActiveSnapshot()))
-	{
-		Bound		newest = followed->newest;
+	Bound		newest = followed->newest;
 
-		followed->newest = followed->usable;
-		followed->usable = newest;
-	}
-	followed->newest.value = NO_BOUND;
-	copy_snapshot(&followed->newest, snapshot);
-	add_own_transaction(&followed->newest);
-	sort_open(&followed->newest);
+	if (value <= newest.value)
+		return;
+	copy_snapshot(&followed->spare, snapshot);
+	add_own_transaction(&followed->spare);
+	sort_open(&followed->spare);
+	followed->newest = followed->spare;
 	followed->newest.value = value;
 	followed->file = file;
+	followed->spare = newest;
+	if (ActiveSnapshotSet() && is_valid(&newest, GetActiveSnapshot()))
+	{
+		followed->spare = followed->usable;
+		followed->usable = newest;
+	}
 }
 
 /* Flushes.  If the WAL must be replicated first, waits for that, or returns false. */
@@ -385,10 +385,10 @@ seqid_settled_bound(Oid id, Snapshot snapshot)
 	check_not_forgotten(followed, snapshot);
 
 	(void) look(followed, false, &ignored);
-	if (is_valid(&followed->usable, snapshot))
-		value = followed->usable.value;
 	if (is_valid(&followed->newest, snapshot))
-		value = Max(value, followed->newest.value);
+		value = followed->newest.value;
+	else if (is_valid(&followed->usable, snapshot))
+		value = followed->usable.value;
 	keep_result(followed, value, snapshot);
 	return value;
 }
@@ -420,7 +420,7 @@ seqid_settle(Oid id, XLogRecPtr *lsn)
 
 	/*
 	 * All transactions that had ended have written their commit records
-	 * before this place. A crash must not undo commits that a reader has
+	 * before this place.  A crash must not undo commits that a reader has
 	 * seen, so we flush.  Most commits have done so already.
 	 */
 	*lsn = seqid_wal_insert_end();

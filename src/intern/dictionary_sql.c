@@ -121,8 +121,7 @@ set_for_planner(const char *name, const char *value)
 static void
 make_plan(Statement *statement)
 {
-	Oid			find_id[] = {TEXTOID};
-	Oid			others[] = {INT8OID, TEXTOID};
+	Oid			types[] = {INT8OID, TEXTOID};
 	char	   *sql = statement_sql(statement->dictionary, statement->kind);
 	int			level = NewGUCNestLevel();
 	SPIPlanPtr	plan;
@@ -132,7 +131,7 @@ make_plan(Statement *statement)
 	set_for_planner("enable_indexscan", "on");
 	statement->role_changes = role_changes;
 	plan = SPI_prepare_cursor(sql, statement->kind == INSERT_TERM ? 2 : 1,
-							  statement->kind == FIND_ID ? find_id : others,
+							  statement->kind == FIND_ID ? &types[1] : types,
 							  CURSOR_OPT_GENERIC_PLAN);
 	if (plan == NULL)
 		elog(ERROR, "could not prepare \"%s\": %s", sql, SPI_result_code_string(SPI_result));
