@@ -105,7 +105,7 @@ has_parameter(Node *node, void *context)
 
 /* Whether the plan is for any values of the statement's parameters, and not the only one. */
 static bool
-is_generic(const PlannerInfo * root)
+is_generic(const PlannerInfo *root)
 {
 	if (root == NULL || root->glob->boundParams != NULL ||
 		plan_cache_mode == PLAN_CACHE_MODE_FORCE_GENERIC_PLAN)
@@ -116,7 +116,7 @@ is_generic(const PlannerInfo * root)
 }
 
 static bool
-set_cost(SupportRequestCost * request)
+set_cost(SupportRequestCost *request)
 {
 	if (!is_generic(request->root))
 		return false;

@@ -127,7 +127,7 @@ sort_open(Bound *bound)
 
 /* Whether each transaction that has ended for the bound has ended in a snapshot. */
 static bool
-is_contained(const Bound *bound, TransactionId xmax, const TransactionId * open, uint32 count)
+is_contained(const Bound *bound, TransactionId xmax, const TransactionId *open, uint32 count)
 {
 	if (TransactionIdPrecedes(xmax, bound->xmax))
 		return false;
