@@ -259,7 +259,7 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 	(void) GetSnapshotData(&now);
 
 	/* Invariant 3. */
-	if (result->next < Max(followed->newest.value, followed->usable.value))
+	if (result->next < followed->newest.value)
 		forget_bounds(followed);
 
 	if (!make_durable(result->page_lsn, wait_for_standbys))
@@ -270,8 +270,8 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 
 /*
  * Looks again each millisecond, until the transactions that the first look was the first to
- * find have ended.  These can hold a bound that is as old as the look before, so there
- * is no wait for longer than that.
+ * find have ended.  They hold the bound where the look before found it, so a wait for longer
+ * than the time since that look would cost more than it gains.
  */
 static void
 look_until_ended(Followed *followed, bool wait_for_standbys)
