@@ -730,7 +730,7 @@ COMMENT ON COLUMN seqid.stat_database.clock_mark IS 'durable upper bound on the 
 COMMENT ON COLUMN seqid.stat_database.clock_floor IS 'keys start above this time because an earlier server lifetime issued keys up to it, NULL if there was none';
 COMMENT ON COLUMN seqid.stat_database.comb_uuid_time IS 'time of the last COMB, NULL if there was none';
 COMMENT ON COLUMN seqid.stat_database.marks_written IS 'number of times that the mark was raised';
-COMMENT ON COLUMN seqid.stat_database.horizon IS 'last result of seqid.horizon(), NULL if there was none';
+COMMENT ON COLUMN seqid.stat_database.horizon IS 'newest horizon that a reader of this database has found, NULL if there was none';
 COMMENT ON COLUMN seqid.stat_database.years_left IS 'years until the time of snowflake ids is used up';
 
 CREATE FUNCTION seqid.stat_shards(OUT layout text, OUT shard int, OUT last_id bigint,

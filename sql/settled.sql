@@ -168,6 +168,24 @@ SELECT s || ': ' || error_of(format('SELECT seqid.settled(%L)', s))
 					'seqid.clock_mark', 'outbox', '4294967295']) s;
 -- a branch that does not run
 SELECT 'not called: ' || CASE WHEN random() > 2 THEN seqid.settled('settled_cache') ELSE 0 END;
+-- a cursor that is first read after too many later snapshots
+BEGIN;
+DECLARE early CURSOR FOR SELECT seqid.settled('outbox_id_seq');
+DO $$
+BEGIN
+	FOR i IN 1 .. 65 LOOP
+		-- The number that it uses up makes the next snapshot another one.
+		BEGIN
+			DELETE FROM outbox;
+			RAISE division_by_zero;
+		EXCEPTION WHEN division_by_zero THEN
+		END;
+		PERFORM seqid.settled('outbox_id_seq');
+	END LOOP;
+END
+$$;
+FETCH early;
+ROLLBACK;
 
 DROP TABLE parts;
 DROP MATERIALIZED VIEW copied;

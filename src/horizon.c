@@ -119,7 +119,7 @@ can_see(Oid role)
 }
 
 static void
-put_session(ReturnSetInfo * result, int pid, Oid role, int64 held_ms)
+put_session(ReturnSetInfo *result, int pid, Oid role, int64 held_ms)
 {
 	Datum		values[3] = {Int32GetDatum(pid), (Datum) 0,
 	TimestampTzGetDatum(pg_time_of_unix_ms(held_ms))};
@@ -129,7 +129,7 @@ put_session(ReturnSetInfo * result, int pid, Oid role, int64 held_ms)
 }
 
 static void
-put_prepared(ReturnSetInfo * result, const PreparedWriter *prepared)
+put_prepared(ReturnSetInfo *result, const PreparedWriter *prepared)
 {
 	Datum		values[3] = {(Datum) 0, CStringGetTextDatum(prepared->virtualtransaction),
 	TimestampTzGetDatum(pg_time_of_unix_ms(prepared->registered_ms))};

@@ -97,7 +97,7 @@ comparison(Node *id, Oid bound, Node *range, bool upper)
  * both arguments twice, so these must not be volatile, nor run a query.
  */
 static Node *
-simplified(PlannerInfo * root, FuncExpr *call)
+simplified(PlannerInfo *root, FuncExpr *call)
 {
 	Node	   *id = linitial(call->args);
 	Node	   *range = lsecond(call->args);
@@ -126,7 +126,7 @@ simplified(PlannerInfo * root, FuncExpr *call)
  * also be that of an operator, which a user has created.
  */
 static double
-expected_count(PlannerInfo * root, Node *call)
+expected_count(PlannerInfo *root, Node *call)
 {
 	Node	   *count;
 

@@ -20,7 +20,7 @@
  * flushed on a primary.
  */
 static XLogRecPtr
-end_of_history(TimeLineID * timeline)
+end_of_history(TimeLineID *timeline)
 {
 	/* In this order: a server that is promoted in between has replayed all. */
 	return RecoveryInProgress() ? GetXLogReplayRecPtr(timeline) : GetFlushRecPtr(timeline);

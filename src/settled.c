@@ -16,8 +16,8 @@
 #include "utils/uuid.h"
 
 /*
- * The cost of a plan that was made before the statement's parameters were known.  The server
- * then makes a new plan for each execution, and the planner looks ahead.
+ * The cost of a call in a generic plan.  It is so high that the server makes a plan for each
+ * execution instead, and the planner looks ahead each time.
  */
 #define GENERIC_PLAN_COST	1e9
 
@@ -79,8 +79,8 @@ seqid_settled_comb_uuid(PG_FUNCTION_ARGS)
  */
 
 /*
- * The planner simplifies expressions before the statement gets its snapshot.  The call
- * stays as it is.
+ * The planner simplifies expressions before the statement gets its snapshot, so this is the
+ * time to look.  The call itself is not replaced.
  */
 static void
 look_ahead(const FuncExpr *call)
@@ -103,9 +103,9 @@ has_parameter(Node *node, void *context)
 	return expression_tree_walker(node, has_parameter, context);
 }
 
-/* Whether the plan is for any values of the statement's parameters, and not the only one. */
+/* Whether the plan is for all values of the parameters, and the server can make another. */
 static bool
-is_generic(const PlannerInfo * root)
+is_generic(const PlannerInfo *root)
 {
 	if (root == NULL || root->glob->boundParams != NULL ||
 		plan_cache_mode == PLAN_CACHE_MODE_FORCE_GENERIC_PLAN)
@@ -116,7 +116,7 @@ is_generic(const PlannerInfo * root)
 }
 
 static bool
-set_cost(SupportRequestCost * request)
+set_cost(SupportRequestCost *request)
 {
 	if (!is_generic(request->root))
 		return false;

@@ -29,7 +29,7 @@
 
 /* Adds a row for each shard of a layout of which ids were issued. */
 static void
-put_shards(ReturnSetInfo * result, SharedState *state, const SnowflakeLayout *layout)
+put_shards(ReturnSetInfo *result, SharedState *state, const SnowflakeLayout *layout)
 {
 	for (int shard = 0; shard <= snowflake_max_shard(layout); shard++)
 	{

@@ -17,18 +17,18 @@
  * 1. The value is read before the holders are found.  A transaction that got a smaller
  *	  value had the lock when the page was read, so it is found, or it has ended.
  *
- * 2. The number of a holder is the next value that the last look read which did not find
- *	  it: it got its lock after that look read the page.  The entry of the sequence in
- *	  shared memory has the next value and the holders of the last look, and its lock makes
- *	  looks follow one another.
+ * 2. The number of a holder is the next value that was read by the last look that did not
+ *	  find it, because the holder got its lock after that look had read the page.  The entry
+ *	  of the sequence in shared memory has the next value and the holders of the last look,
+ *	  and its lock makes looks follow one another.
  *
  * 3. A transaction that the first look finds can have got any value, so its number is the
- *	  smallest bigint.  So it is if the next value was below that of the look before: the
- *	  sequence was set back, and the numbers mean nothing.  An entry belongs to one file of
- *	  the sequence, and one server lifetime.
+ *	  smallest bigint.  A look is the first one, too, if it reads a smaller next value than
+ *	  the look before: the sequence was set back, and the numbers mean nothing.  An entry
+ *	  belongs to one file of the sequence, and one server lifetime.
  *
- * 4. A session that knows a bound of this file knows that no holder has a smaller value.
- *	  So sessions that have looked go on when the entry was lost, and help the others.
+ * 4. A session that knows a bound of this file knows that no holder has a smaller value,
+ *	  and raises the numbers to that bound.  So readers go on when the entry was lost.
  *
  * 5. The transaction of the caller holds the sequence like any other one: its rows become
  *	  visible to others when it commits.
@@ -195,9 +195,10 @@ typedef struct OpenSequence
 } OpenSequence;
 
 /*
- * Pins and logs the page.  The definition is read again, because it can have changed since it
- * was checked: a session that has cached values holds nothing.  ALTER SEQUENCE can replace the file afterwards, but the pin keeps
- * the old page.  The new file has no value below its next one, unless it was set back.
+ * Pins and logs the page.  The definition is read again, because it can have changed since
+ * it was checked: a session that has cached values holds nothing.  ALTER SEQUENCE can replace
+ * the file afterwards, but the pin keeps the old page, and the new file continues from there
+ * unless the sequence was set back.
  */
 static bool
 open_sequence(OpenSequence *open)
@@ -271,6 +272,7 @@ number_holders(FollowedSequence *followed, const OpenSequence *open, int64 numbe
 		holders[i].transaction = transactions[i];
 		holders[i].number = Max(was_found ? before->number : number_of_new, at_least);
 		look->bound = Min(look->bound, holders[i].number);
+		/* The own transaction does not end while the caller waits. */
 		if (was_found || is_own)
 			look->goal = Min(look->goal, holders[i].number);
 	}

@@ -60,11 +60,11 @@
 typedef struct Bound
 {
 	int64		value;
-	Oid			role;			/* of a result */
+	Oid			role;			/* that asked, of results only */
 	TransactionId xmax;
 	uint32		count;			/* of open transactions */
-	uint32		room;
-	TransactionId *open;
+	uint32		room;			/* of the array */
+	TransactionId *open;		/* sorted, but not in results */
 } Bound;
 
 /* What this session follows; never freed. */
@@ -72,13 +72,14 @@ typedef struct Followed
 {
 	Oid			followed;		/* hash key */
 	uint64		file;			/* that newest is of, 0 for none */
-	Bound		newest;			/* open is sorted here, */
-	Bound		usable;			/* here, */
+	Bound		newest;
+	Bound		usable;			/* see invariant 1 */
+	Bound		spare;			/* memory for the next one */
 
 	LocalTransactionId lxid;	/* of the transaction that has the results */
 	uint32		results_made;
 	Bound		results[RESULTS_KEPT];
-	Bound		forgotten;		/* and here; the newest one of them */
+	Bound		forgotten;		/* the newest result that was forgotten */
 } Followed;
 
 static HTAB *all_followed = NULL;
@@ -126,7 +127,7 @@ sort_open(Bound *bound)
 
 /* Whether each transaction that has ended for the bound has ended in a snapshot. */
 static bool
-is_contained(const Bound *bound, TransactionId xmax, const TransactionId * open, uint32 count)
+is_contained(const Bound *bound, TransactionId xmax, const TransactionId *open, uint32 count)
 {
 	if (TransactionIdPrecedes(xmax, bound->xmax))
 		return false;
@@ -142,8 +143,7 @@ is_contained(const Bound *bound, TransactionId xmax, const TransactionId * open,
 static bool
 is_valid(const Bound *bound, Snapshot snapshot)
 {
-	return bound->value != NO_BOUND &&
-		is_contained(bound, snapshot->xmax, snapshot->xip, snapshot->xcnt);
+	return is_contained(bound, snapshot->xmax, snapshot->xip, snapshot->xcnt);
 }
 
 /*
@@ -199,26 +199,26 @@ find_followed(Oid id)
 	return followed;
 }
 
-/* Invariant 1. */
+/* Invariant 1.  The newest bound is greater than the usable one, or there is none. */
 static void
 remember(Followed *followed, int64 value, uint64 file, Snapshot snapshot)
 {
-	if (value <= followed->newest.value)
-		return;
-	if (followed->newest.value > followed->usable.value &&
-		ActiveSnapshotSet() && is_valid(&followed->newest, GetActiveSnapshot()))
-	{
-		Bound		newest = followed->newest;
+	Bound		newest = followed->newest;
 
-		followed->newest = followed->usable;
-		followed->usable = newest;
-	}
-	followed->newest.value = NO_BOUND;
-	copy_snapshot(&followed->newest, snapshot);
-	add_own_transaction(&followed->newest);
-	sort_open(&followed->newest);
+	if (value <= newest.value)
+		return;
+	copy_snapshot(&followed->spare, snapshot);
+	add_own_transaction(&followed->spare);
+	sort_open(&followed->spare);
+	followed->newest = followed->spare;
 	followed->newest.value = value;
 	followed->file = file;
+	followed->spare = newest;
+	if (ActiveSnapshotSet() && is_valid(&newest, GetActiveSnapshot()))
+	{
+		followed->spare = followed->usable;
+		followed->usable = newest;
+	}
 }
 
 /* Flushes.  If the WAL must be replicated first, waits for that, or returns false. */
@@ -237,8 +237,8 @@ make_durable(XLogRecPtr lsn, bool wait_for_standbys)
 }
 
 /*
- * Looks once, and remembers the bound.  Returns false if there was no look.  If WAL that
- * makes the bound durable must be replicated first, waits for that, or does not remember it.
+ * Looks once.  Remembers the bound, unless WAL that makes it durable must be replicated
+ * first, and the caller does not wait for that.  Returns false if there was no look.
  */
 static bool
 look(Followed *followed, bool wait_for_standbys, Look *result)
@@ -259,7 +259,7 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 	(void) GetSnapshotData(&now);
 
 	/* Invariant 3. */
-	if (result->next < Max(followed->newest.value, followed->usable.value))
+	if (result->next < followed->newest.value)
 		forget_bounds(followed);
 
 	if (!make_durable(result->page_lsn, wait_for_standbys))
@@ -270,8 +270,8 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 
 /*
  * Looks again each millisecond, until the transactions that the first look was the first to
- * find have ended.  These can hold a bound that is as old as the look before, so there
- * is no wait for longer than that.
+ * find have ended.  They hold the bound where the look before found it, so a wait for longer
+ * than the time since that look would cost more than it gains.
  */
 static void
 look_until_ended(Followed *followed, bool wait_for_standbys)
@@ -331,7 +331,7 @@ check_not_forgotten(const Followed *followed, Snapshot snapshot)
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 			 errmsg("too many snapshots of one transaction have asked for settled rows"),
 			 errdetail("A transaction keeps the results of its last %d snapshots, and this snapshot is older.", RESULTS_KEPT),
-			 errhint("Close cursors before later statements call seqid.settled(), or commit between them.")));
+			 errhint("Close cursors before later statements ask for settled rows, or commit between them.")));
 }
 
 /* Keeps the newest result that was forgotten, and gives the other one's memory back. */
@@ -385,10 +385,10 @@ seqid_settled_bound(Oid id, Snapshot snapshot)
 	check_not_forgotten(followed, snapshot);
 
 	(void) look(followed, false, &ignored);
-	if (is_valid(&followed->usable, snapshot))
-		value = followed->usable.value;
 	if (is_valid(&followed->newest, snapshot))
-		value = Max(value, followed->newest.value);
+		value = followed->newest.value;
+	else if (is_valid(&followed->usable, snapshot))
+		value = followed->usable.value;
 	keep_result(followed, value, snapshot);
 	return value;
 }
@@ -420,7 +420,7 @@ seqid_settle(Oid id, XLogRecPtr *lsn)
 
 	/*
 	 * All transactions that had ended have written their commit records
-	 * before this place. A crash must not undo commits that a reader has
+	 * before this place.  A crash must not undo commits that a reader has
 	 * seen, so we flush.  Most commits have done so already.
 	 */
 	*lsn = seqid_wal_insert_end();

@@ -11,12 +11,11 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "bits/snowflake_layout.h"
 #include "codec/snowflake_sql.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "pg/pg_epoch.h"
+#include "pg/result_row.h"
 #include "utils/timestamp.h"
 
 static void
@@ -95,19 +94,13 @@ static pg_attribute_always_inline Datum
 get_parts(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 {
 	int64		id = seqid_checked_id(layout, PG_GETARG_INT64(0));
-	TupleDesc	tupdesc;
 	Datum		values[3];
-	bool		nulls[3] = {false, false, false};
-
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
+	bool		nulls[3] = {false};
 
 	values[0] = TimestampTzGetDatum(id_timestamp(layout, id));
 	values[1] = Int32GetDatum((int32) snowflake_id_shard(layout, id));
 	values[2] = Int32GetDatum((int32) snowflake_id_sequence(layout, id));
-
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
-													  values, nulls)));
+	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }
 
 LAYOUT_PG_FUNCTION_INFO_V1(snowflake_parts, get_parts, snowflake_64);

@@ -42,13 +42,11 @@ span_of_range(FunctionCallInfo fcinfo, int n, int64 least_us, int64 greatest_us)
 	TimestampTz greatest = UNIX_EPOCH_PG_US + greatest_us;
 	TimestampTz first = least;
 	TimestampTz last = greatest;
+	TimeSpan	span = {1, 0};
 
 	range_deserialize(typcache, range, &lower, &upper, &empty);
 	if (empty)
-		return (TimeSpan)
-	{
-		1, 0
-	};
+		return span;
 
 	/*
 	 * Infinite bounds, and times that are infinities, are outside of every
@@ -59,16 +57,12 @@ span_of_range(FunctionCallInfo fcinfo, int n, int64 least_us, int64 greatest_us)
 	if (!upper.infinite)
 		last = DatumGetTimestampTz(upper.val);
 	if (first > greatest || last < least)
-		return (TimeSpan)
-	{
-		1, 0
-	};
+		return span;
 	first = first < least ? least : first + !(lower.infinite || lower.inclusive);
 	last = last > greatest ? greatest : last - !(upper.infinite || upper.inclusive);
-	return (TimeSpan)
-	{
-		first - UNIX_EPOCH_PG_US, last - UNIX_EPOCH_PG_US
-	};
+	span.first_us = first - UNIX_EPOCH_PG_US;
+	span.last_us = last - UNIX_EPOCH_PG_US;
+	return span;
 }
 
 /* The first and the last id that a range contains. */

@@ -43,7 +43,7 @@ index_vector(HeapTuple tuple, AttrNumber column)
 
 /* Whether an index on the column, with these properties, finds all rows by equality. */
 static bool
-covers_column(HeapTuple tuple, const FormData_pg_attribute * column, Oid access_method)
+covers_column(HeapTuple tuple, const FormData_pg_attribute *column, Oid access_method)
 {
 	Form_pg_index index = (Form_pg_index) GETSTRUCT(tuple);
 
@@ -61,7 +61,7 @@ covers_column(HeapTuple tuple, const FormData_pg_attribute * column, Oid access_
  * constraint, whose only possible operator is equality.
  */
 static Oid
-unique_index(Relation rel, const FormData_pg_attribute * column, Oid access_method)
+unique_index(Relation rel, const FormData_pg_attribute *column, Oid access_method)
 {
 	List	   *indexes = RelationGetIndexList(rel);
 	ListCell   *cell;
@@ -90,7 +90,7 @@ static const FormData_pg_attribute *
 required_column(Relation rel, const char *name, Oid type, Oid collation)
 {
 	AttrNumber	number = get_attnum(RelationGetRelid(rel), name);
-	const		FormData_pg_attribute *column;
+	const FormData_pg_attribute *column;
 
 	if (number <= 0)
 		return NULL;
@@ -197,8 +197,8 @@ is_plain_insert(Relation rel)
 static bool
 describe(Relation rel, DictionaryShape *shape)
 {
-	const		FormData_pg_attribute *id;
-	const		FormData_pg_attribute *term;
+	const FormData_pg_attribute *id;
+	const FormData_pg_attribute *term;
 	char	   *id_index_name;
 
 	if (rel->rd_rel->relkind != RELKIND_RELATION)

@@ -35,12 +35,12 @@ struct Statement
 	Oid			relid;
 	Oid			user;
 	uint64		role_changes;	/* when the plan was made */
-	SPIPlanPtr	plan;			/* NULL if this place is free */
+	SPIPlanPtr	plan;			/* NULL if it could not be made */
 };
 
-/* Plans that no call is using. */
+/* Plans that no call is using; the one used last is the last. */
 static Statement kept[KEPT_PLANS];
-static int	oldest = 0;
+static int	kept_count = 0;
 static uint64 role_changes = 0;
 
 char	   *
@@ -121,8 +121,7 @@ set_for_planner(const char *name, const char *value)
 static void
 make_plan(Statement *statement)
 {
-	Oid			find_id[] = {TEXTOID};
-	Oid			others[] = {INT8OID, TEXTOID};
+	Oid			types[] = {INT8OID, TEXTOID};
 	char	   *sql = statement_sql(statement->dictionary, statement->kind);
 	int			level = NewGUCNestLevel();
 	SPIPlanPtr	plan;
@@ -132,7 +131,7 @@ make_plan(Statement *statement)
 	set_for_planner("enable_indexscan", "on");
 	statement->role_changes = role_changes;
 	plan = SPI_prepare_cursor(sql, statement->kind == INSERT_TERM ? 2 : 1,
-							  statement->kind == FIND_ID ? find_id : others,
+							  statement->kind == FIND_ID ? &types[1] : types,
 							  CURSOR_OPT_GENERIC_PLAN);
 	if (plan == NULL)
 		elog(ERROR, "could not prepare \"%s\": %s", sql, SPI_result_code_string(SPI_result));
@@ -157,36 +156,35 @@ can_be_used_again(const Statement *statement)
 }
 
 static void
+remove_kept(int number)
+{
+	kept_count--;
+	memmove(&kept[number], &kept[number + 1], (kept_count - number) * sizeof(Statement));
+}
+
+static void
 keep(const Statement *statement)
 {
-	Statement  *place = kept;
-
-	while (place < kept + KEPT_PLANS && place->plan != NULL)
-		place++;
-	if (place == kept + KEPT_PLANS)
+	if (kept_count == KEPT_PLANS)
 	{
-		place = &kept[oldest];
-		oldest = (oldest + 1) % KEPT_PLANS;
-		SPI_freeplan(place->plan);
+		SPI_freeplan(kept[0].plan);
+		remove_kept(0);
 	}
-	*place = *statement;
+	kept[kept_count++] = *statement;
 }
 
 /* Takes the plan of such a statement from those that are kept, or returns false. */
 static bool
 take(Statement *statement)
 {
-	for (int i = 0; i < KEPT_PLANS; i++)
+	for (int i = 0; i < kept_count; i++)
 	{
-		Statement  *place = &kept[i];
-
-		if (place->plan == NULL || place->relid != statement->relid ||
-			place->kind != statement->kind || place->user != statement->user ||
-			!can_be_used_again(place))
+		if (kept[i].relid != statement->relid || kept[i].kind != statement->kind ||
+			kept[i].user != statement->user || !can_be_used_again(&kept[i]))
 			continue;
-		statement->plan = place->plan;
-		statement->role_changes = place->role_changes;
-		place->plan = NULL;
+		statement->plan = kept[i].plan;
+		statement->role_changes = kept[i].role_changes;
+		remove_kept(i);
 		return true;
 	}
 	return false;

@@ -7,8 +7,8 @@
  * forms of ALTER SEQUENCE copy the page with this count, but the WAL of the copy contains
  * the last value only.  After a crash the copy would return up to 32 values again.
  *
- * So each session logs the page with a count of 0 when it calls the sequence first, and
- * again if the sequence has another file then.  The next nextval() writes WAL of its own.
+ * Therefore each session logs the page with a count of 0 after its first call for a file of
+ * the sequence.  The next nextval() then writes WAL of its own.
  */
 #include "postgres.h"
 

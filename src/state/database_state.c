@@ -30,9 +30,8 @@
  * The nonce of the mark's page cannot replace the file.  After setval(), or DROP EXTENSION
  * and CREATE EXTENSION, the page has another nonce than the entry, as in a new database.
  * But the database is the same, and the entry must be kept, because it alone knows the
- * highest mark (clock_mark.c, invariant 3).  In a trial with the nonce, the clock was set
- * back by an hour, and the extension was dropped and created: COMBs were no longer
- * ascending and, after a crash, ids of a shard started below those already issued.
+ * highest mark (clock_mark.c, invariant 3).  If the clock is set back, its COMBs
+ * would otherwise no longer ascend, and ids could come again after a crash.
  */
 #include "postgres.h"
 

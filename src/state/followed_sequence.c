@@ -3,11 +3,11 @@
  *	  What the sessions that follow a sequence share.
  *
  * A segment of its own, created by the first look of a server lifetime, has room for
- * FOLLOWED_SEQUENCES sequences of all databases.  If all places are in use, another
- * sequence gives up its own and starts again, as after a restart of the server.  That is one
- * of the role of a database that has the most places, so that no role can take those of
- * another one by following many sequences.  Of its sequences it is the one whose last look
- * is the longest ago.
+ * FOLLOWED_SEQUENCES sequences of all databases.  If all places are in use, a new sequence
+ * takes the place of another one, which later starts again as after a restart of the server.
+ * The role that has the most places in a database loses one, so that no role can take those
+ * of others by following many sequences.  It loses that of the sequence whose last look is
+ * the longest ago.
  *
  * Locks: that of the table is acquired before that of a sequence.  Neither is held during
  * a catalog access or a wait for a heavyweight lock.
@@ -118,7 +118,7 @@ places_of_role(const FollowedSequence *of)
 	return places;
 }
 
-/* A free place, or that of the sequence that has to give up its own. */
+/* A free place, or the one that a new sequence takes from another. */
 static FollowedSequence *
 find_place(void)
 {

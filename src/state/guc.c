@@ -35,7 +35,7 @@ typedef enum Allowance
 	ALLOW_NONE,
 	ALLOW_LISTED,
 	ALLOW_ALL
-}			Allowance;
+} Allowance;
 
 /* Until the setting is defined, no shard is allowed. */
 static Allowance allowed = ALLOW_NONE;
