@@ -95,7 +95,9 @@ copy_snapshot(Bound *bound, Snapshot snapshot)
 	{
 		if (bound->open != NULL)
 			pfree(bound->open);
+		/* In case that there is no memory. */
 		bound->room = 0;
+		bound->count = 0;
 		bound->open = NULL;
 		bound->open = MemoryContextAlloc(TopMemoryContext,
 										 snapshot->xcnt * sizeof(TransactionId));
