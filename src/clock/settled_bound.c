@@ -100,8 +100,18 @@ copy_snapshot(Bound *bound, Snapshot snapshot)
 
 		if (bound->open != NULL)
 			pfree(bound->open);
-		bound->open = open;
+		<<<<<<<HEAD
+			bound->open = open;
 		bound->room = room;
+		== == == =
+		/* In case that there is no memory. */
+			bound->room = 0;
+		bound->count = 0;
+		bound->open = NULL;
+		bound->open = MemoryContextAlloc(TopMemoryContext,
+										 snapshot->xcnt * sizeof(TransactionId));
+		bound->room = snapshot->xcnt;
+		>>>>>>>attack
 	}
 	bound->xmax = snapshot->xmax;
 	bound->count = snapshot->xcnt;
@@ -178,7 +188,6 @@ static Followed *
 find_followed(Oid id)
 {
 	Followed   *followed;
-	bool		found;
 
 	if (all_followed == NULL)
 	{
@@ -189,13 +198,17 @@ find_followed(Oid id)
 
 		all_followed = hash_create("seqid followed sequences", 8, &info, HASH_ELEM | HASH_BLOBS);
 	}
-	followed = hash_search(all_followed, &id, HASH_ENTER, &found);
-	if (!found)
-	{
-		memset(followed, 0, sizeof(Followed));
-		followed->followed = id;
-		forget_bounds(followed);
-	}
+	followed = hash_search(all_followed, &id, HASH_FIND, NULL);
+	if (followed != NULL)
+		return followed;
+
+	/* The entry stays, so it must not be of anything else. */
+	if (id != KEYS_OF_SEQID)
+		seqid_check_followed_sequence(id);
+	followed = hash_search(all_followed, &id, HASH_ENTER, NULL);
+	memset(followed, 0, sizeof(Followed));
+	followed->followed = id;
+	forget_bounds(followed);
 	return followed;
 }
 

@@ -23,7 +23,7 @@
 #include "storage/proc.h"
 #include "utils/timestamp.h"
 
-#define FOLLOWED_SEQUENCES	512
+#define FOLLOWED_SEQUENCES	256
 #define FOLLOWED_NAME		"seqid followed sequences " CppAsString2(SHARED_STATE_VERSION)
 #define TRANCHE_NAME		"seqid_followed_sequence"
 
@@ -102,6 +102,12 @@ find_sequence(uint64 nonce, Oid sequence)
 	return NULL;
 }
 
+static bool
+is_same_role(const FollowedSequence *a, const FollowedSequence *b)
+{
+	return a->nonce == b->nonce && a->role == b->role;
+}
+
 /* How many places the role has that follows the sequence. */
 static int
 places_of_role(const FollowedSequence *of)
@@ -110,15 +116,20 @@ places_of_role(const FollowedSequence *of)
 
 	for (int i = 0; i < FOLLOWED_SEQUENCES; i++)
 	{
-		const FollowedSequence *followed = sequence_in(table, i);
-
-		if (followed->nonce == of->nonce && followed->role == of->role)
+		if (is_same_role(sequence_in(table, i), of))
 			places++;
 	}
 	return places;
 }
 
+<<<<<<<HEAD
 /* A free place, or the one that a new sequence takes from another. */
+== == == =
+/*
+ * A free place, or that of the sequence that has to give up its own.  Others wait meanwhile,
+ * so the places of the role that has the most are counted once.
+ */
+>>>>>>>attack
 static FollowedSequence *
 find_place(void)
 {
@@ -132,7 +143,7 @@ find_place(void)
 
 		if (followed->nonce == 0)
 			return followed;
-		places = places_of_role(followed);
+		places = best != NULL && is_same_role(followed, best) ? best_places : places_of_role(followed);
 		if (best == NULL || places > best_places ||
 			(places == best_places &&
 			 pg_atomic_read_u64(&followed->looked_us) < pg_atomic_read_u64(&best->looked_us)))
