@@ -100,18 +100,8 @@ copy_snapshot(Bound *bound, Snapshot snapshot)
 
 		if (bound->open != NULL)
 			pfree(bound->open);
-		<<<<<<<HEAD
-			bound->open = open;
+		bound->open = open;
 		bound->room = room;
-		== == == =
-		/* In case that there is no memory. */
-			bound->room = 0;
-		bound->count = 0;
-		bound->open = NULL;
-		bound->open = MemoryContextAlloc(TopMemoryContext,
-										 snapshot->xcnt * sizeof(TransactionId));
-		bound->room = snapshot->xcnt;
-		>>>>>>>attack
 	}
 	bound->xmax = snapshot->xmax;
 	bound->count = snapshot->xcnt;

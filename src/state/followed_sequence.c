@@ -122,14 +122,10 @@ places_of_role(const FollowedSequence *of)
 	return places;
 }
 
-<<<<<<<HEAD
-/* A free place, or the one that a new sequence takes from another. */
-== == == =
 /*
  * A free place, or that of the sequence that has to give up its own.  Others wait meanwhile,
  * so the places of the role that has the most are counted once.
  */
->>>>>>>attack
 static FollowedSequence *
 find_place(void)
 {
