@@ -21,8 +21,9 @@
 
 /*
  * Returns a bound: each row with a smaller key is visible to the snapshot, or will never
- * appear.  The result for one snapshot is the same until the transaction ends, and a later
- * snapshot of the session gets no smaller one unless the sequence was set back.
+ * appear.  The result for one snapshot is the same until the transaction ends.  A snapshot
+ * that is taken after an earlier result gets no smaller one, unless it is first used when
+ * still later ones have been, or the sequence was set back.
  *
  * Does not wait for transactions.  Can write and flush WAL.  Raises the errors of
  * seqid_check_followed_sequence(), read_only_sql_transaction if the snapshot was taken
