@@ -10,6 +10,7 @@
 MODULE_big = seqid
 OBJS = \
 	src/bits/shard_list.o \
+	src/pg/durable_sequence.o \
 	src/pg/durable_wal.o \
 	src/pg/entropy.o \
 	src/pg/pg_epoch.o \
@@ -20,7 +21,6 @@ OBJS = \
 	src/state/database_state.o \
 	src/state/followed_sequence.o \
 	src/state/guc.o \
-	src/state/logged_sequence.o \
 	src/state/server_shard.o \
 	src/state/shared_state.o \
 	src/clock/clock_mark.o \

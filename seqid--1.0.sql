@@ -839,7 +839,7 @@ CREATE VIEW seqid.horizon_holders AS
 			SELECT DISTINCT l.pid, CASE WHEN l.pid IS NULL THEN l.virtualtransaction END,
 				   NULL::timestamptz, l.relation::regclass
 			  FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
-			 WHERE c.relkind = 'S' AND c.oid <> 'seqid.clock_mark'::regclass
+			 WHERE c.relkind = 'S' AND c.oid IS DISTINCT FROM to_regclass('seqid.clock_mark')
 			   AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 			   AND l.granted
 			   AND l.mode NOT IN ('AccessShareLock', 'RowShareLock', 'ShareLock')) h

@@ -8,6 +8,8 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
+-- pg_stat_statements makes plans show an identifier.
+SET compute_query_id = regress;
 
 -- The workers call the function themselves: it stands below Gather.
 EXPLAIN (VERBOSE, COSTS OFF) SELECT snowflake_nextval(7) FROM parallel_rows;

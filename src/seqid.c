@@ -7,8 +7,8 @@
 #include "clock/clock_mark.h"
 #include "clock/transaction_slot.h"
 #include "pg/compat.h"
+#include "pg/durable_sequence.h"
 #include "state/guc.h"
-#include "state/logged_sequence.h"
 #include "state/shared_state.h"
 
 COMPAT_MODULE_MAGIC("seqid", SEQID_VERSION);

@@ -1,6 +1,6 @@
-# The settled horizon of a sequence over crashes, killed sessions, standbys and failovers, and
-# beside eight writers: it does not go back, no value up to it comes again, and no row
-# appears.
+# The settled horizon of a sequence over crashes, killed sessions, prepared transactions, standbys
+# and failovers, and beside eight writers: it does not go back, no value below it comes again,
+# and no row appears there.
 #
 # SQL can neither crash a server nor promote one, nor write and read at the same time.
 
@@ -15,24 +15,31 @@ restart_after_crash = on
 bgwriter_lru_maxpages = 0
 checkpoint_timeout = 1h
 wal_writer_delay = 10s
+max_connections = 250
+log_statement = none
+max_prepared_transactions = 10
 CONF
-$node->safe_psql('postgres', <<'SQL');
-CREATE TABLE events (id bigserial PRIMARY KEY, writer int);
-ALTER TABLE events ALTER id SET DEFAULT settled_nextval('events_id_seq');
-CREATE DATABASE other;
-SQL
+$node->safe_psql('postgres', 'CREATE TABLE events (id bigserial PRIMARY KEY, writer int); CREATE DATABASE other');
+$node->safe_psql('other', 'CREATE EXTENSION seqid');
 
 my $insert = 'INSERT INTO events DEFAULT VALUES RETURNING id';
-my $get = "SELECT settled_nextval('events_id_seq')";
+my $get = "SELECT nextval('events_id_seq')";
+my $call = "CALL seqid.sequence_horizon('events_id_seq')";
 my $unflushed = 'SET synchronous_commit = off;';
+my $unknown = '-9223372036854775808';
 
-# The value, lsn and timeline, or the SQLSTATE.
-sub horizon ($on = $node, $database = 'postgres')
+# The horizon, lsn and timeline, or the SQLSTATE.
+sub answer ($on = $node) { return split /\|/, outcome($on, $call) }
+sub horizon (@on) { return (answer(@on))[0] }
+
+sub script ($text)
 {
-	return split /\|/, outcome($on, $database, "CALL seqid.sequence_horizon('events_id_seq')");
-}
+	state $scripts = 0;
+	my $file = PostgreSQL::Test::Utils::tempdir . '/script' . ++$scripts;
 
-sub value { return (horizon(@_))[0] }
+	append_to_file($file, $text);
+	return $file;
+}
 
 #
 # Crashes.  nextval() logs 32 values ahead without a flush: whatever part of these was used,
@@ -42,25 +49,25 @@ for my $values (1, 2, 31, 32, 33, 34, 65)
 {
 	my $what = "$values values, crash";
 
-	outcome($node, "$unflushed SELECT max(settled_nextval('events_id_seq')) FROM generate_series(1, $values)");
-	my $value = value();
+	outcome($node, "$unflushed SELECT max(nextval('events_id_seq')) FROM generate_series(1, $values)");
+	my $horizon = horizon();
 	$node->kill9;
 	start_again($node);
-	cmp_ok(value(), '>=', $value, "$what: the horizon does not go back");
-	cmp_ok(value(), '<=', $value + 32, "$what: nor far ahead");
-	cmp_ok(outcome($node, $insert), '>', $value, "$what: the next value is above it");
+	cmp_ok(horizon(), '>=', $horizon, "$what: the horizon does not go back");
+	cmp_ok(horizon(), '<=', $horizon + 32, "$what: nor far ahead");
+	cmp_ok(outcome($node, $insert), '>=', $horizon, "$what: the next value is not below it");
 }
 
 # A sequence that was restarted by a transaction that is not flushed
 outcome($node, "$unflushed ALTER SEQUENCE events_id_seq RESTART WITH 1000");
-is(my $value = value(), 999, 'ALTER SEQUENCE, crash: the horizon has passed');
+is(my $horizon = horizon(), 1000, 'ALTER SEQUENCE, crash: the horizon has passed');
 $node->kill9;
 start_again($node);
-is(value(), $value, 'ALTER SEQUENCE, crash: it stands');
+is(horizon(), $horizon, 'ALTER SEQUENCE, crash: it stands');
 
-# Rows up to the horizon survive it.
+# Rows below the horizon survive it.
 my $id = outcome($node, "$unflushed $insert");
-is(value(), $id, 'row, crash: it is settled');
+is(horizon(), $id + 1, 'row, crash: it is settled');
 $node->kill9;
 start_again($node);
 is(outcome($node, "SELECT count(*) FROM events WHERE id = $id"), 1, 'row, crash: it is there');
@@ -72,12 +79,12 @@ for my $end ('terminated', 'killed')
 {
 	my $victim = SeqidSession->new($node);
 
+	horizon();
 	$id = $victim->query("BEGIN; $insert");
-	is(value(), $id - 1, "$end: it was held");
-	is(outcome($node, "SELECT value FROM seqid.horizon_holders WHERE pid = $victim->{pid} AND sequence = 'events_id_seq'::regclass"),
-		$id - 1, "$end: by the session that the view shows");
-	is(outcome($node, 'other', 'CREATE EXTENSION IF NOT EXISTS seqid; SELECT count(*) FROM seqid.horizon_holders'), 0,
-		"$end: which another database does not see");
+	is(horizon(), $id, "$end: it was held");
+	is(outcome($node, "SELECT sequence FROM seqid.horizon_holders WHERE pid = $victim->{pid}"),
+		'events_id_seq', "$end: by the session that the view shows");
+	is(outcome($node, 'other', 'SELECT count(*) FROM seqid.horizon_holders'), 0, "$end: which another database does not see");
 	if ($end eq 'killed')
 	{
 		$victim->kill_backend;
@@ -88,22 +95,89 @@ for my $end ('terminated', 'killed')
 		is(outcome($node, "SELECT pg_terminate_backend($victim->{pid}, 180000)"), 't', $end);
 	}
 	$victim->abandon;
-	cmp_ok(value(), '>=', $id, "$end: it is released");
+	cmp_ok(horizon(), '>', $id, "$end: it is released");
 	cmp_ok(outcome($node, $insert), '>', $id, "$end: the next value is above it");
 }
 
 # Processes come and go in the same place, with transactions of the same number.
-$value = value();
+$horizon = horizon();
 for my $round (1 .. 20)
 {
 	my $session = SeqidSession->new($node);
 	$session->query($_) for ($get, 'SELECT 1') x ($round % 3), 'BEGIN', 'SELECT 1';
-	my $now = value();
-	cmp_ok($now, '>=', $value, "round $round: a transaction without a value does not take it back");
-	$value = $now;
+	my $now = horizon();
+	cmp_ok($now, '>=', $horizon, "round $round: a transaction without a value does not take it back");
+	$horizon = $now;
 	$session->query("$get; COMMIT");
 	$session->close;
 }
+
+# A session that a pooler resets still knows its bound.
+my $session = SeqidSession->new($node);
+
+$session->query($call);
+outcome($node, $get);
+$horizon = (split /\|/, $session->query('DISCARD ALL') . $session->query($call))[0];
+is($horizon, horizon(), 'DISCARD ALL: the horizon is the same');
+$session->close;
+
+#
+# A prepared transaction holds it.  After a restart it has another virtual id, and the memory of
+# looks is gone, so that its values are not known.
+#
+for my $end ('COMMIT', 'ROLLBACK')
+{
+	for my $mode ('fast', 'kill')
+	{
+		my $what = "prepared, $mode, $end";
+
+		horizon();
+		$id = outcome($node, "BEGIN; $insert; PREPARE TRANSACTION 'held'");
+		outcome($node, $insert);
+		is(horizon(), $id, "$what: it is held");
+		is(outcome($node, 'SELECT gid, pid, sequence FROM seqid.horizon_holders'), 'held||events_id_seq', "$what: as the view shows");
+		$mode eq 'fast' ? $node->stop('fast') : $node->kill9;
+		start_again($node);
+		my $later = outcome($node, $insert);
+		is(horizon(), $unknown, "$what: after the restart it is not known");
+		is(outcome($node, 'SELECT gid, pid, sequence FROM seqid.horizon_holders'), 'held||events_id_seq', "$what: the view shows it");
+		outcome($node, "$end PREPARED 'held'");
+		is(horizon(), $later + 1, "$what: it is released");
+	}
+}
+
+#
+# Many sequences of one role, or of another database, do not take the memory of a sequence whose
+# holder is known.
+#
+$horizon = horizon();
+my $holder = SeqidSession->new($node);
+$id = $holder->query("BEGIN; $insert");
+is(horizon(), $horizon, 'many sequences: the holder is known');
+my $follow_many = <<'SQL';
+DO $$
+BEGIN
+	FOR i IN 1..600 LOOP
+		EXECUTE format('CREATE SEQUENCE many.s%s', i);
+	END LOOP;
+END
+$$;
+DO $$
+BEGIN
+	FOR i IN 1..600 LOOP
+		EXECUTE format('CALL seqid.sequence_horizon(''many.s%s'')', i);
+	END LOOP;
+END
+$$
+SQL
+is(outcome($node, 'other', "CREATE SCHEMA many; $follow_many"), '', 'many sequences: in another database');
+is(horizon(), $horizon, 'many sequences: it is still known');
+is(outcome($node, "CREATE ROLE regress_many; CREATE SCHEMA many AUTHORIZATION regress_many; SET ROLE regress_many; $follow_many"), '',
+	'many sequences: of another role');
+is(horizon(), $horizon, 'many sequences: it is still known');
+$holder->query('COMMIT');
+$holder->close;
+is(horizon(), $id + 1, 'many sequences: it is released');
 
 #
 # A synchronous standby: what a reader got there has been flushed there, whatever level the
@@ -111,17 +185,17 @@ for my $round (1 .. 20)
 #
 my $standby = new_standby($node, 'standby');
 
-is((horizon($standby))[0], '25006', 'standby: no horizon');
-is(outcome($standby, $get), '25006', 'standby: no value');
+is(horizon($standby), '25006', 'standby: no horizon');
 
 for my $level ('on', 'local', 'off')
 {
 	my $open = SeqidSession->new($node);
 
 	$id = outcome($node, "SET synchronous_commit = $level; $insert");
-	$open->query("BEGIN; $insert");
-	my ($settled, $lsn, $timeline) = horizon();
-	is($settled, $id, "commit $level: the row is settled");
+	horizon();
+	my $open_id = $open->query("BEGIN; $insert");
+	my ($settled, $lsn, $timeline) = answer();
+	is($settled, $open_id, "commit $level: the row is settled");
 	ok($standby->poll_query_until('postgres', "SELECT seqid.has_replayed('$lsn', $timeline)"), "commit $level: the LSN is replayed");
 	is(outcome($standby, "SELECT count(*) FROM events WHERE id = $id"), 1, "commit $level: the standby has the row");
 	$open->query('ROLLBACK');
@@ -129,19 +203,18 @@ for my $level ('on', 'local', 'off')
 }
 
 make_synchronous($node);
-my $session = SeqidSession->new($node);
-my $ask = "CALL seqid.sequence_horizon('events_id_seq')";
+$session = SeqidSession->new($node);
 
 for my $end ('cancelled', 'the standby comes back', 'the primary is lost')
 {
 	$standby->stop;
-	outcome($node, "SET synchronous_commit = local; SELECT max(settled_nextval('events_id_seq')) FROM generate_series(1, 40)");
-	$session->send($ask);
+	outcome($node, "SET synchronous_commit = local; SELECT max(nextval('events_id_seq')) FROM generate_series(1, 40)");
+	$session->send($call);
 	ok($session->waits_for($node, 'SyncRep'), "standby away, $end: the reader waits");
 	if ($end eq 'the primary is lost')
 	{
 		$node->kill9;
-		is($session->so_far, '', "$end: the reader has no value");
+		is($session->so_far, '', "$end: the reader has no horizon");
 		$session->abandon;
 		start_again($standby);
 		last;
@@ -151,18 +224,19 @@ for my $end ('cancelled', 'the standby comes back', 'the primary is lost')
 	my $answer = $session->answer;
 	like($session->errors, $end eq 'cancelled' ? qr/^ERROR:  57014: /m : qr/^$/, "$end: the outcome");
 	start_again($standby) if $end eq 'cancelled';
-	($value) = split /\|/, $answer || $session->query($ask);
+	($horizon) = split /\|/, $answer || $session->query($call);
 }
 promote_standby($standby);
-cmp_ok(value($standby), '>=', $value, 'synchronous failover: the horizon does not go back');
-cmp_ok(outcome($standby, $insert), '>', $value, 'synchronous failover: the next value is above it');
+cmp_ok(horizon($standby), '>=', $horizon, 'synchronous failover: the horizon does not go back');
+cmp_ok(outcome($standby, $insert), '>=', $horizon, 'synchronous failover: the next value is not below it');
 
 #
-# Eight writers, with savepoints, rollbacks and thought, beside a reader.
+# Eight writers, with savepoints, rollbacks, prepared transactions and thought, beside a reader.
 #
 $node = $standby;
 $node->safe_psql('postgres', <<'SQL');
-TRUNCATE events RESTART IDENTITY;
+DROP TABLE events;
+CREATE TABLE events (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, writer int);
 CREATE TABLE seen (id bigint);
 CREATE TABLE seen_by_max (id bigint);
 CREATE TABLE rounds (polls int, back int);
@@ -178,11 +252,11 @@ BEGIN
 	LOOP
 		SELECT pg_try_advisory_lock_shared(1) INTO done;
 		EXECUTE $call$CALL seqid.sequence_horizon('events_id_seq')$call$ INTO bound;
-		back := back + (bound.value < last)::int;
-		INSERT INTO seen SELECT id FROM events WHERE id > last AND id <= bound.value;
+		back := back + (bound.horizon < last)::int;
+		INSERT INTO seen SELECT id FROM events WHERE id >= last AND id < bound.horizon;
 		WITH n AS (INSERT INTO seen_by_max SELECT id FROM events WHERE id > last_max RETURNING id)
 		SELECT coalesce(max(id), last_max) INTO last_max FROM n;
-		last := bound.value;
+		last := greatest(last, bound.horizon);
 		polls := polls + 1;
 		COMMIT;
 		EXIT WHEN done;
@@ -195,7 +269,7 @@ my ($control, $reader) = map { SeqidSession->new($node) } 1 .. 2;
 $control->query('SELECT pg_advisory_lock(1)');
 $reader->query('SET enable_seqscan = off');
 $reader->send('CALL read_until_done()');
-my $transactions = ($ENV{SEQID_MINUTES} // 0) * 20000 || 300;
+my $transactions = ($ENV{SEQID_MINUTES} || 0) * 20000 || 300;
 $node->pgbench("--no-vacuum --client 8 --jobs 2 --transactions $transactions", 0, [qr{processed: ${\(8 * $transactions)}/}], [],
 	'eight writers', {
 	'028_writers' => <<'SQL'
@@ -213,6 +287,10 @@ INSERT INTO events (writer) SELECT :client_id FROM generate_series(1, 3);
 \sleep :thought us
 \if :fate = 10
 ROLLBACK;
+\elif :fate = 9
+PREPARE TRANSACTION 'p:client_id';
+\sleep :thought us
+COMMIT PREPARED 'p:client_id';
 \else
 COMMIT;
 \endif
@@ -230,22 +308,53 @@ note outcome($node, 'SELECT (SELECT count(*) FROM events), (SELECT polls FROM ro
 is(outcome($node, 'SELECT count(*) FROM seqid.horizon_holders'), 0, 'beside writers: nothing is held afterwards');
 $_->close for $control, $reader;
 
-# PostgreSQL generates values again after a crash, if a sequence was restarted and called in
-# one transaction under this level.
-$node->append_conf('postgresql.conf', "wal_level = minimal\nmax_wal_senders = 0\narchive_mode = off\n");
-$node->restart;
-outcome($node, "BEGIN; ALTER SEQUENCE events_id_seq RESTART WITH 5000000; $get; COMMIT");
-outcome($node, "$get; $get; $get");
-$value = value();
-$node->kill9;
-start_again($node);
-is(value(), $value, 'wal_level = minimal, crash: the horizon does not go back');
+#
+# 200 pollers, beside a writer: no error, and none of them starves.
+#
+my $pollers = SeqidSession->new($node);
+$pollers->query('BEGIN');
+$id = $pollers->query($insert);
+my $background = spawn(PostgreSQL::Test::Utils::tempdir . '/pollers',
+	'pgbench', '--no-vacuum', '--client', 200, '--jobs', 2, '--time', 600, '--file',
+	script("$call;\n\\sleep 100 ms\n"), $node->connstr('postgres') . ' application_name=poller');
+wait_until($node, "SELECT count(*) >= 200 FROM pg_stat_activity WHERE application_name = 'poller'") or die 'no pollers';
+$pollers->query('COMMIT');
+ok(poll_until { horizon() > $id } , '200 pollers: the horizon passes a row');
+for my $row (1 .. 20)
+{
+	$id = outcome($node, $insert);
+	ok((poll_until { horizon() > $id } 20), "200 pollers: row $row");
+}
+is(outcome($node, "SELECT count(*) >= 200 FROM pg_stat_activity WHERE application_name = 'poller'"), 't', '200 pollers: all are there');
+kill 'KILL', -$background;
+waitpid $background, 0;
+wait_until($node, "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'poller'") or die 'pollers stay';
+$pollers->close;
 
-# The horizon must not make nextval() believe that values ahead of it are logged.
-$value = outcome($node, $insert);
-$node->kill9;
-start_again($node);
-cmp_ok(outcome($node, $insert), '>', $value, 'wal_level = minimal, crash: a value after the horizon does not come again');
+#
+# ALTER SEQUENCE in a loop, beside readers and writers: nobody gets an error.
+#
+$node->pgbench('--no-vacuum --client 6 --jobs 2 --transactions 200', 0, [qr{processed: 1200/1200}], [qr/^(?!.*(ERROR|aborted))/s],
+	'ALTER SEQUENCE beside readers', {
+	'028_alter@1' => 'ALTER SEQUENCE events_id_seq MAXVALUE 1000000000000',
+	'028_call@2' => $call,
+	'028_settled@2' => "SELECT count(*) FROM events WHERE id >= 100 AND id < seqid.settled('events_id_seq')",
+	'028_write@2' => $insert
+	});
+$id = outcome($node, $insert);
+is(horizon(), $id + 1, 'ALTER SEQUENCE beside readers: the horizon passes a row');
+
+#
+# Single-user mode
+#
+$node->stop;
+my $statements = "$call\n$get\n$call\nSELECT seqid.settled('events_id_seq')\n";
+IPC::Run::run([ 'postgres', '--single', '-D', $node->data_dir, 'postgres' ],
+	'<', \$statements, '>', \my $single, '2>', \my $errors);
+like($single, qr/horizon = "${\($id + 1)}".*nextval = "${\($id + 1)}".*horizon = "${\($id + 2)}".*settled = "${\($id + 2)}"/s,
+	'single user: the horizon') or diag($errors);
+$node->start;
+is(horizon(), $id + 2, 'single user: it stands');
 
 $node->stop;
 done_testing();

@@ -24,7 +24,7 @@ my %uses = (
 	look => q{SELECT nextval('%1$s'); SELECT nextval('%1$s'); CALL seqid.sequence_horizon('%1$s') \gset
 SELECT :horizon - 1},
 	# The first look can log the page, and a commit that waits for the standby comes before the next.
-	settled => q{SELECT nextval('%1$s'); SELECT nextval('%1$s'); SELECT seqid.settled('%1$s'); SELECT pg_current_xact_id();
+	settled => q{SELECT nextval('%1$s'); SELECT nextval('%1$s'); SELECT seqid.settled('%1$s'); CREATE TEMPORARY TABLE written ();
 SELECT seqid.settled('%1$s') - 1},
 	scatter => q{SELECT scatter_nextval('%1$s', 0); SELECT scatter_nextval('%1$s', 0) + 1},
 	tenant => q{SELECT tenant_key_nextval(7, '%1$s'); SELECT tenant_key_entity(tenant_key_nextval(7, '%1$s'))},
@@ -97,7 +97,8 @@ sub check_copies ($level, $node, @used)
 			next;
 		}
 		cmp_ok($case->{last}, '>=', 2, "$level, $case->{what}: values were used");
-		cmp_ok($next, '>', $case->{last}, "$level, $case->{what}: no value comes again");
+		ok($next > $case->{last} && $next < 1000, "$level, $case->{what}: no value comes again")
+		  or diag("$next after $case->{last}");
 	}
 }
 
@@ -115,7 +116,9 @@ for my $level ('replica', 'minimal')
 	my $last = outcome($node, $case->{database}, "SET synchronous_commit = on; SELECT max(scatter_nextval('$case->{sequence}', 0)) FROM generate_series(1, 70)");
 	$node->kill9;
 	start_again($node);
-	cmp_ok(outcome($node, $case->{database}, "SELECT scatter_nextval('$case->{sequence}', 0)"), '>', $last, "$level: nor do later ones");
+	cmp_ok(outcome($node, $case->{database}, "SET synchronous_commit = on; SELECT min(scatter_nextval('$case->{sequence}', 0)) FROM generate_series(1, 2)"), '>', $last, "$level: nor do later ones");
+	is(outcome($node, $case->{database}, "SELECT pg_current_xact_id_if_assigned() IS NULL FROM scatter_nextval('$case->{sequence}', 0)"), 't',
+		"$level: a value that writes no WAL needs no transaction id");
 	$node->stop;
 }
 

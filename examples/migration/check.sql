@@ -44,7 +44,8 @@ writers(relation, role) AS (
     UNION SELECT relation, grantee
       FROM entrances, LATERAL (SELECT relacl FROM pg_class WHERE oid = relation
                                UNION ALL SELECT attacl FROM pg_attribute WHERE attrelid = relation) a(acl), aclexplode(acl)
-     WHERE privilege_type = 'INSERT'),
+     WHERE privilege_type = 'INSERT'
+    UNION SELECT relation, member FROM tree, pg_auth_members WHERE roleid = 'pg_write_all_data'::regrole),
 obstacles(obstacle, remedy) AS (
     SELECT format('column %I of %s is too narrow', attname, relation::regclass),
            format('ALTER TABLE %s ALTER %I TYPE bigint', relation::regclass, attname)

@@ -22,6 +22,9 @@ BEGIN
         SELECT format('index %s is not valid', indexrelid::regclass) FROM pg_index
          WHERE indrelid = changed AND n.attnum = ANY (indkey) AND NOT indisvalid
         UNION ALL
+        SELECT 'its index was the replica identity' FROM pg_class
+         WHERE oid = changed AND relreplident = 'i' AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = changed AND indisreplident)
+        UNION ALL
         SELECT format('%s of column %I is missing on %I', what, old_column, new_column) FROM (VALUES
             ('default', (o.atthasdef OR o.attidentity <> '') AND NOT n.atthasdef AND n.attidentity = ''),
             ('comment', col_description(changed, o.attnum) IS DISTINCT FROM col_description(changed, n.attnum)),

@@ -34,7 +34,9 @@
  *	  visible to others when it commits.
  *
  * 6. Values below the bound do not come again after a crash, once the page's WAL is
- *	  flushed; see state/logged_sequence.c.
+ *	  flushed.  A file that was copied promises values without WAL; see
+ *	  pg/durable_sequence.c.  So the page is logged before the first look at a file, and a
+ *	  transaction does not look at a file of its own, which a crash could undo.
  *
  * A look waits for nobody.  Waiting in the queue of the lock would make writers victims of
  * deadlocks, and readers would not get their turn.  The page is read under a lock in the mode
@@ -54,7 +56,6 @@
 #include "pg/sequence_page.h"
 #include "pg/test_stop.h"
 #include "state/followed_sequence.h"
-#include "state/logged_sequence.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
@@ -222,6 +223,15 @@ can_be_followed(Relation rel)
 		find_fault(RelationGetRelid(rel)).detail == NULL;
 }
 
+/* Invariant 6. */
+static void
+log_page(Buffer buffer)
+{
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	(void) seqid_log_sequence_page(buffer);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+}
+
 /*
  * Pins and logs the page.  ALTER SEQUENCE can replace the file afterwards, but the pin keeps
  * the old page.  Its next value is not above those of the new file, unless that was set back.
@@ -240,8 +250,8 @@ open_sequence(OpenSequence *open)
 	{
 		open->file = relation_file(rel);
 		open->buffer = ReadBuffer(rel, 0);
-		if (!seqid_is_sequence_logged(rel))
-			seqid_log_sequence(rel, open->buffer);
+		if (!seqid_is_followed_file(open->sequence, open->file))
+			log_page(open->buffer);
 	}
 	UnlockRelationOid(open->sequence, RowExclusiveLock);
 

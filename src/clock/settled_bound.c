@@ -91,20 +91,31 @@ static HTAB *all_followed = NULL;
 static void
 copy_snapshot(Bound *bound, Snapshot snapshot)
 {
-	if (bound->room < snapshot->xcnt)
+	/* One more for add_own_transaction(). */
+	if (bound->room < snapshot->xcnt + 1)
 	{
 		if (bound->open != NULL)
 			pfree(bound->open);
 		bound->room = 0;
 		bound->open = NULL;
 		bound->open = MemoryContextAlloc(TopMemoryContext,
-										 snapshot->xcnt * sizeof(TransactionId));
-		bound->room = snapshot->xcnt;
+										 (snapshot->xcnt + 1) * sizeof(TransactionId));
+		bound->room = snapshot->xcnt + 1;
 	}
 	bound->xmax = snapshot->xmax;
 	bound->count = snapshot->xcnt;
 	if (bound->count > 0)
 		memcpy(bound->open, snapshot->xip, bound->count * sizeof(TransactionId));
+}
+
+/* No snapshot lists the own transaction, unless the session has prepared it. */
+static void
+add_own_transaction(Bound *bound)
+{
+	TransactionId own = GetTopTransactionIdIfAny();
+
+	if (TransactionIdIsValid(own))
+		bound->open[bound->count++] = own;
 }
 
 static void
@@ -198,6 +209,7 @@ remember(Followed *followed, int64 value, uint64 file, Snapshot snapshot)
 	}
 	followed->newest.value = NO_BOUND;
 	copy_snapshot(&followed->newest, snapshot);
+	add_own_transaction(&followed->newest);
 	sort_open(&followed->newest);
 	followed->newest.value = value;
 	followed->file = file;

@@ -220,8 +220,9 @@ insert_row(Assignment *assignment, int64 id, Datum term)
 /*
  * One session at a time inserts a term that is toasted.  The server compares a new row
  * with those of other sessions, and of two equal ones it removes one at once, with its
- * chunks, which the other session can be about to fetch.  Returns true if the term must be
- * searched for again, because another session can have had the lock.
+ * chunks, which the other session can be about to fetch.  The lock is that of a row which
+ * no table has.  Returns true if the term must be searched for again, because another
+ * session can have had the lock.
  */
 static bool
 lock_term(Assignment *assignment, Datum term)

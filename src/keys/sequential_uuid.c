@@ -18,10 +18,10 @@
 
 #include "bits/uuid_bits.h"
 #include "fmgr.h"
+#include "pg/durable_sequence.h"
 #include "pg/entropy.h"
 #include "pg/wall_clock.h"
 #include "port/pg_bitutils.h"
-#include "state/logged_sequence.h"
 
 /* Returns at most 32, because there are fewer than 2^31 blocks. */
 static int

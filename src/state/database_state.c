@@ -115,8 +115,6 @@ init_dynamic_state(void *segment)
 	}
 	for (Size i = 0; i < slot_lines() * SHARED_STATE_LINE_WORDS; i++)
 		pg_atomic_init_u64(&state->transaction_slots[i], 0);
-	for (int i = 0; i < LOGGED_FILES; i++)
-		pg_atomic_init_u64(&state->logged_files[i], 0);
 }
 
 DynamicState *

@@ -98,14 +98,11 @@ typedef struct DatabaseOwner
 	int64		written_ns;
 } DatabaseOwner;
 
-/* How many sequences can be known to be logged; see logged_sequence.c. */
-#define LOGGED_FILES	32768
-
+/* The dynamic segment. */
 typedef struct DynamicState
 {
 	DatabaseOwner owners[DATABASE_STATES];
 	DatabaseState databases[DATABASE_STATES];
-	pg_atomic_uint64 logged_files[LOGGED_FILES];	/* lock-free */
 	pg_atomic_uint64 transaction_slots[FLEXIBLE_ARRAY_MEMBER];
 } DynamicState;
 

@@ -185,6 +185,16 @@ seqid_lock_followed_sequence(Oid sequence)
 	return followed;
 }
 
+bool
+seqid_is_followed_file(Oid sequence, uint64 file)
+{
+	FollowedSequence *followed = seqid_lock_followed_sequence(sequence);
+	bool		is_followed = followed->file == file;
+
+	LWLockRelease(&followed->lock);
+	return is_followed;
+}
+
 void
 seqid_clear_holders(FollowedSequence *followed)
 {

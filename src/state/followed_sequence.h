@@ -45,6 +45,9 @@ typedef struct FollowedSequence
  */
 extern FollowedSequence *seqid_lock_followed_sequence(Oid sequence);
 
+/* Whether a session has looked at this file of a sequence in this server lifetime. */
+extern bool seqid_is_followed_file(Oid sequence, uint64 file);
+
 /* Makes the table of holders empty. */
 extern void seqid_clear_holders(FollowedSequence *followed);
 

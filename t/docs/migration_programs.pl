@@ -9,7 +9,7 @@ use SeqidTest;
 my $node = new_server('programs');
 my $number = 0;
 
-$node->safe_psql('postgres', 'CREATE ROLE regress_owner; CREATE ROLE regress_clerk; ALTER DATABASE postgres SET client_min_messages = error');
+$node->safe_psql('postgres', 'CREATE ROLE regress_owner; CREATE ROLE regress_clerk; CREATE ROLE regress_writer; ALTER DATABASE postgres SET client_min_messages = error');
 
 # A session of the owner of the tables, in a schema of its own, in which these were created.
 sub session_with
@@ -91,6 +91,8 @@ for my $case (
 		"role PUBLIC inserts into view v but cannot execute snowflake_nextval(bigint)|GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO PUBLIC\n"
 		. 'role regress_clerk inserts into view w but cannot execute snowflake_nextval(bigint)|GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO regress_clerk', 'REVOKE' ],
 
+	[ 'a role that inserts into all tables', '', 'role regress_writer inserts into table t but cannot execute snowflake_nextval(bigint)|GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO regress_writer', 'REVOKE' ],
+
 	# keys
 	[ 'a key', 'INSERT INTO t VALUES (9000000000000000000)', 'key 9000000000000000000 is above new keys|SELECT * FROM t WHERE id >= <new>' ],
 	[ 'a key that policies hide', 'ALTER TABLE t ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY; INSERT INTO t SELECT 9000000000000000000 WHERE false', 'row security can hide the highest key|ALTER TABLE t NO FORCE ROW LEVEL SECURITY' ],
@@ -114,8 +116,9 @@ for my $case (
 	my $session = session_with("CREATE TABLE t (id bigserial PRIMARY KEY, n bigint); $sql");
 
 	$node->safe_psql('postgres', 'REVOKE EXECUTE ON FUNCTION snowflake_nextval(bigint) FROM PUBLIC; GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO regress_owner') if $revoke;
+	$node->safe_psql('postgres', 'GRANT pg_write_all_data TO regress_writer') if $name =~ /all tables/;
 	is(obstacles($session, 't', 'id', 'snowflake') =~ s/\bs$number\b/<schema>/r, $expected, "check: $name");
-	$node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO PUBLIC') if $revoke;
+	$node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO PUBLIC; REVOKE pg_write_all_data FROM regress_writer') if $revoke;
 	finish($session);
 }
 {
@@ -277,6 +280,7 @@ for my $case (
 	[ 'storage', 'ALTER TABLE t DROP a, ADD a text, DROP b, ADD b text, ADD CHECK (a = b); ALTER TABLE t ALTER a SET STORAGE EXTERNAL', 'storage of column a is missing on b', 'ALTER TABLE t ALTER b SET STORAGE EXTERNAL' ],
 	[ 'compression', 'ALTER TABLE t DROP a, ADD a text, DROP b, ADD b text, ADD CHECK (a = b); ALTER TABLE t ALTER a SET COMPRESSION pglz', 'compression of column a is missing on b', 'ALTER TABLE t ALTER b SET COMPRESSION pglz' ],
 	[ 'a privilege', 'GRANT SELECT (a) ON t TO regress_clerk', 'privilege of column a is missing on b', 'GRANT SELECT (b) ON t TO regress_clerk' ],
+	[ 'a replica identity', 'ALTER TABLE t ALTER a SET NOT NULL; CREATE UNIQUE INDEX on_a ON t (a); ALTER TABLE t REPLICA IDENTITY USING INDEX on_a; DROP INDEX on_a', 'its index was the replica identity', 'ALTER TABLE t REPLICA IDENTITY DEFAULT' ],
 	[ 'an index', 'CREATE INDEX on_a ON t (a)', 'index on_a would be dropped', 'DROP INDEX on_a' ])
 {
 	my ($name, $sql, $problem, $remedy) = @$case;

@@ -11,7 +11,8 @@ use IPC::Run ();
 my %defaults = (
 	seqid => 'CRASHES=1 CANCELS=0 CLOCK_MAX=3 BACKFILLS=0',
 	servers => 'SHARDS=1 PROMOTIONS=2 CRASHES=1 CLOCK_MAX=2 IDS=8',
-	sequence => 'LAST=3 CRASHES=0 READERS=1',
+	sequence => 'LAST=2 SESSIONS=2 PREPARES=0 CRASHES=0 SET_BACKS=0 FILES=0 LOSSES=0',
+	settled => 'LAST=2 WRITERS=1 XIDS=2 OWN=0',
 	horizon => 'CLOCK_MAX=2 CRASHES=0 READERS=1 BACKENDS=2 WORKERS=0 PREPARES=0');
 
 # Model, a word of the assertion that must fail, or "cycle" or none, and definitions.
@@ -55,18 +56,37 @@ horizon  before    SLOT_WITHOUT_FLOOR CRASHES=1
 horizon  before    STRICT PREPARES=1 CRASHES=1
 horizon  unseen    READ_WITH_OLD_SNAPSHOT
 horizon  cycle     PUBLISHED_IN_SLOT PROGRESS
-sequence none      CRASHES=2
-sequence none      READERS=2 LAST=2
-sequence none      TWO
-sequence value     NEXTVAL_FIRST
-sequence value     ENDS_BEFORE_VISIBLE
-sequence horizon   SCAN_FIRST
-sequence horizon   LATE_READ
-sequence horizon   LXID_FIRST
-sequence horizon   ENTRY_IS_LEFT
-sequence horizon   END_SEEN_FIRST TWO
-sequence horizon   NOT_DURABLE CRASHES=1
-sequence unseen    OLD_SNAPSHOT
+sequence none      PREPARES=1 CRASHES=1 LOSSES=1
+sequence none      PREPARES=1 SET_BACKS=1
+sequence none      FILES=1 CRASHES=1
+sequence none      FILES=1 RESTART
+sequence none      SESSIONS=3
+sequence none      LAST=3 CRASHES=2
+sequence value     HOLDERS_FIRST
+sequence value     LOCK_AFTER_VALUE
+sequence value     LOCK_ENDS_FIRST
+sequence value     PREPARE_UNLOCKS PREPARES=1
+sequence value     RESTART_UNLOCKS PREPARES=1 CRASHES=1
+sequence value     OWN_IS_NONE
+sequence value     NUMBER_OF_NOW
+sequence value     NUMBER_OF_LAST
+sequence value     UNKNOWN_IS_NONE
+sequence value     KEPT_AT_SET_BACK SET_BACKS=1
+sequence value     KEPT_FOR_FILE FILES=1 RESTART
+sequence my_known  KNOWN_AT_SET_BACK SET_BACKS=1
+sequence value     KNOWN_FOR_FILE FILES=1 RESTART
+sequence my_known  KNOWN_TO_MEMORY LOSSES=1
+sequence last      NOT_LOGGED CRASHES=1
+sequence last      LOGGED_AHEAD CRASHES=1
+sequence last      NOT_FLUSHED CRASHES=1
+sequence last      OWN_FILE FILES=1 CRASHES=1
+settled  none
+settled  row       ONLY_IDS
+settled  row       SNAPSHOT_FIRST
+settled  row       NO_SNAPSHOT
+settled  due       ONE_BOUND
+settled  due       OWN_ID_IS_NONE OWN=1 LAST=1
+settled  kept      ANSWER_CHANGES
 CHECKS
 
 for (split /\n/, $checks)
