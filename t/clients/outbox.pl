@@ -10,7 +10,7 @@ use SeqidNode;
 use SeqidPage;
 
 my $page = SeqidPage->new('docs/outbox.md');
-my $node = new_server('shop', streaming => 1);
+my $node = new_server('shop', streaming => 1, conf => "max_connections = 40\n");
 my $standby = new_standby($node, 'replica');
 my $directory = PostgreSQL::Test::Utils::tempdir;
 
