@@ -196,18 +196,18 @@ measure_looks()
 	local clients=$2 pid call="CALL seqid.sequence_horizon('outbox_id_seq')"
 
 	value "SELECT seqid.settled('outbox_id_seq')" >/dev/null
-	pg pgbench -n -f "$(script idle "$3"$'\n''\sleep 12 s')" -c "$clients" -t 1 >/dev/null 2>&1 & pid=$!
+	pg pgbench -n -f "$(script idle "BEGIN; $3"$'\n''\sleep 12 s'$'\n'COMMIT\;)" -c "$clients" -t 1 >"$work/idle.out" 2>&1 & pid=$!
 	until [ "$(value "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench' AND state LIKE 'idle%' AND query <> ''")" = "$clients" ]; do
 		kill -0 "$pid" 2>/dev/null || die "no clients stay"
 	done
 	sql -c "CALL time_looks('CALL, $1', \$\$$call\$\$)"
 	sql -c "CALL time_looks('settled, $1', \$\$SELECT 1 WHERE seqid.settled('outbox_id_seq') > 0\$\$)"
-	wait "$pid"
+	wait "$pid" || { cat "$work/idle.out" >&2; die "the clients failed"; }
 }
 
 part_outbox()
 {
-	local round subject method situations situation times=$(((rounds + 2) / 3)) logical bound
+	local round subject method situations situation name times=$(((rounds + 2) / 3)) logical bound
 
 	create_outbox
 	for round in $(seq $times); do
@@ -218,7 +218,8 @@ part_outbox()
 			stop_server
 			start_server "$shared_buffers -c track_commit_timestamp=on -c wal_level=$logical"
 			for situation in $situations; do
-				measure_outbox "$subject${situation/alone/}" "$method" "$situation"
+				name="$subject, $situation"
+				measure_outbox "${name%, alone}" "$method" "$situation"
 			done
 		done < <(outbox_subjects)
 	done
@@ -227,7 +228,7 @@ part_outbox()
 	sql -c "CALL make_outbox('none')" -c "CREATE TABLE scanned AS SELECT g::bigint AS id FROM generate_series(1, $size * 10000) g" -c "SELECT nextval('outbox_id_seq')" >/dev/null
 	progress "outbox: looks"
 	measure_looks "100 connections" 100 "SELECT 1;"
-	measure_looks "1,000 open writers" 1000 "BEGIN; SELECT nextval('outbox_id_seq');"
+	measure_looks "1,000 open writers" 1000 "SELECT nextval('outbox_id_seq');"
 	for bound in "1" "seqid.settled('outbox_id_seq')" "(SELECT seqid.settled('outbox_id_seq'))"; do
 		time_query "outbox scan" "$bound" "SELECT count(*) FROM scanned WHERE id < $bound" $((size * 10000))
 	done
