@@ -254,8 +254,15 @@ CREATE ROLE regress_seqid_reader;
 BEGIN;
 SELECT count(snowflake_nextval(5)) AS drawn;
 SET LOCAL ROLE regress_seqid_reader;
-SELECT count(*) AS holders, bool_and(pid = pg_backend_pid()) AS own FROM seqid.horizon_holders;
+SELECT count(*) AS holders, bool_and(pid = pg_backend_pid()) AS own,
+       bool_and(held IS NULL) AS held_is_hidden, bool_and(since IS NULL) AS since_is_hidden
+  FROM seqid.horizon_holders;
 SELECT error_of('CALL seqid.horizon()');
+RESET ROLE;
+GRANT pg_read_all_stats TO regress_seqid_reader;
+SET LOCAL ROLE regress_seqid_reader;
+SELECT bool_and(held IS NOT NULL) AS held_is_shown, bool_and(since IS NOT NULL) AS since_is_shown
+  FROM seqid.horizon_holders;
 ROLLBACK;
 DROP ROLE regress_seqid_reader;
 

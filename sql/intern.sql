@@ -625,6 +625,11 @@ DROP TABLE xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, doom
 DROP SCHEMA doomed;
 DROP FUNCTION after;
 
+-- The check of a domain after COMMIT, when no statement has a snapshot.
+CREATE DOMAIN unknown_id AS bigint CHECK (intern_term('uris', VALUE - 1) IS NULL AND intern_find('uris', 'no such term') IS NULL);
+DO $$ DECLARE n unknown_id; BEGIN COMMIT; GET DIAGNOSTICS n = ROW_COUNT; RAISE NOTICE 'domain: %', n; END $$;
+DROP DOMAIN unknown_id;
+
 DROP TABLE uris, words, many, growing, passing;
 DROP FUNCTION noise, without, as_user, intern_head, change, swap, go_round, keep_out, take_away;
 SET client_min_messages = warning;

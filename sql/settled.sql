@@ -70,6 +70,10 @@ BEGIN
 	RAISE NOTICE 'loop with commits: %', found;
 END
 $$;
+-- the check of a domain after COMMIT, when no statement has a snapshot
+CREATE DOMAIN unsettled AS bigint CHECK (VALUE < seqid.settled('outbox_id_seq'));
+DO $$ DECLARE n unsettled; BEGIN COMMIT; GET DIAGNOSTICS n = ROW_COUNT; RAISE NOTICE 'domain: %', n; END $$;
+DROP DOMAIN unsettled;
 CREATE FUNCTION seen_by_trigger() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	RAISE NOTICE 'trigger: %', (SELECT max(event) FROM outbox WHERE id < seqid.settled('outbox_id_seq') AND event > 'a');

@@ -11,8 +11,8 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
+#include "pg/active_snapshot.h"
 #include "utils/plancache.h"
-#include "utils/snapmgr.h"
 #include "utils/uuid.h"
 
 /*
@@ -35,14 +35,14 @@ PG_FUNCTION_INFO_V1(seqid_settled);
 Datum
 seqid_settled(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(seqid_settled_bound(PG_GETARG_OID(0), GetActiveSnapshot()));
+	PG_RETURN_INT64(seqid_settled_bound(PG_GETARG_OID(0), seqid_active_snapshot()));
 }
 
 /* NO_BOUND, or a time in milliseconds since 1970. */
 static int64
 settled_ms(void)
 {
-	return seqid_settled_bound(KEYS_OF_SEQID, GetActiveSnapshot());
+	return seqid_settled_bound(KEYS_OF_SEQID, seqid_active_snapshot());
 }
 
 /*

@@ -79,11 +79,30 @@ is_permitted(Oid sequence)
 							 ACL_USAGE | ACL_SELECT | ACL_UPDATE) == ACLCHECK_OK;
 }
 
-/* Why readers cannot follow a sequence, and the clause of ALTER SEQUENCE that helps. */
+static void
+report_missing(Oid sequence)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE),
+			 errmsg("sequence with OID %u does not exist", sequence)));
+}
+
+/* The sequence can have been dropped since it was checked. */
+static char *
+quoted_name(Oid sequence)
+{
+	char	   *name = get_rel_name(sequence);
+
+	if (name == NULL)
+		report_missing(sequence);
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(sequence)), name);
+}
+
+/* Why readers cannot follow a sequence. */
 typedef struct Fault
 {
 	const char *detail;			/* NULL if they can */
-	const char *clause;
+	const char *hint;			/* %s stands for the sequence */
 } Fault;
 
 static Fault
@@ -96,70 +115,49 @@ find_fault(Oid sequence)
 	if (!HeapTupleIsValid(tuple))
 		return fault;			/* dropped just now */
 	definition = (Form_pg_sequence) GETSTRUCT(tuple);
-	if (definition->seqcache > 1)
+	if (get_rel_persistence(sequence) != RELPERSISTENCE_PERMANENT)
+	{
+		fault.detail = "The sequence is temporary or unlogged, so its values come again after a crash or in another session.";
+		fault.hint = "Use a permanent sequence.";
+	}
+	else if (definition->seqcache > 1)
 	{
 		fault.detail = "The sequence has CACHE above 1, so a later call can return a smaller value.";
-		fault.clause = "CACHE 1";
+		fault.hint = "Run ALTER SEQUENCE %s CACHE 1.";
 	}
 	else if (definition->seqcycle)
 	{
 		fault.detail = "The sequence has CYCLE, so a later call can return a smaller value.";
-		fault.clause = "NO CYCLE";
+		fault.hint = "Run ALTER SEQUENCE %s NO CYCLE.";
 	}
 	else if (definition->seqincrement < 1)
 	{
 		fault.detail = "The sequence has a negative INCREMENT, so each call returns a smaller value.";
-		fault.clause = "INCREMENT 1";
+		fault.hint = "Run ALTER SEQUENCE %s INCREMENT 1.";
+	}
+	else if (sequence == seqid_find_mark())
+	{
+		/* A look would remove the nonce from its page. */
+		fault.detail = "The clock mark is not the sequence of a table.";
+		fault.hint = "Use seqid.settled_snowflake() or CALL seqid.horizon().";
 	}
 	ReleaseSysCache(tuple);
 	return fault;
 }
 
-static void
-report_missing(Oid sequence)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_TABLE),
-			 errmsg("sequence with OID %u does not exist", sequence)));
-}
-
-static void
-report_fault(Oid sequence, const char *detail, const char *hint)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("sequence \"%s\" has no settled values", get_rel_name(sequence)),
-			 errdetail("%s", detail),
-			 errhint("%s", hint)));
-}
-
-/* The relation can have been dropped since it was checked. */
-static char *
-quoted_name(Oid sequence)
-{
-	char	   *name = get_rel_name(sequence);
-
-	if (name == NULL)
-		report_missing(sequence);
-	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(sequence)), name);
-}
-
 bool
-seqid_check_followed_sequence(Oid sequence, bool missing_ok)
+seqid_can_be_followed(Oid sequence)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(sequence));
-	char		relkind = '\0';
-	bool		is_permanent = false;
+	return get_rel_relkind(sequence) == RELKIND_SEQUENCE &&
+		is_permitted(sequence) && find_fault(sequence).detail == NULL;
+}
+
+void
+seqid_check_followed_sequence(Oid sequence)
+{
+	char		relkind = get_rel_relkind(sequence);
 	Fault		fault;
 
-	if (HeapTupleIsValid(tuple))
-	{
-		relkind = ((Form_pg_class) GETSTRUCT(tuple))->relkind;
-		is_permanent = ((Form_pg_class) GETSTRUCT(tuple))->relpersistence == RELPERSISTENCE_PERMANENT;
-		ReleaseSysCache(tuple);
-	}
-	if (missing_ok && (relkind != RELKIND_SEQUENCE || !is_permitted(sequence)))
-		return false;
 	if (relkind == '\0')
 		report_missing(sequence);
 	if (relkind != RELKIND_SEQUENCE)
@@ -170,20 +168,16 @@ seqid_check_followed_sequence(Oid sequence, bool missing_ok)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SEQUENCE, get_rel_name(sequence));
 
 	fault = find_fault(sequence);
-	if (missing_ok)
-		return is_permanent && fault.detail == NULL && sequence != seqid_find_mark();
-	if (!is_permanent)
-		report_fault(sequence,
-					 "The sequence is temporary or unlogged, so its values come again after a crash or in another session.",
-					 "Use a permanent sequence.");
 	if (fault.detail != NULL)
-		report_fault(sequence, fault.detail,
-					 psprintf("Run ALTER SEQUENCE %s %s.", quoted_name(sequence), fault.clause));
-	/* A look would remove the nonce from its page. */
-	if (sequence == seqid_find_mark())
-		report_fault(sequence, "The clock mark is not the sequence of a table.",
-					 "Use seqid.settled_snowflake() or CALL seqid.horizon().");
-	return true;
+	{
+		char	   *name = quoted_name(sequence);
+
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("sequence \"%s\" has no settled values", get_rel_name(sequence)),
+				 errdetail("%s", fault.detail),
+				 errhint(fault.hint, name)));
+	}
 }
 
 /* ------------------------------------------------------------------------
@@ -200,41 +194,10 @@ typedef struct OpenSequence
 	bool		is_own;			/* held by the open transaction */
 } OpenSequence;
 
-/* Raises undefined_table. */
-static Relation
-open_locked_sequence(Oid sequence)
-{
-	Relation	rel = try_relation_open(sequence, NoLock);
-
-	if (rel == NULL)
-		report_missing(sequence);
-	return rel;
-}
-
 /*
- * Whether a look has a bound.  The definition is read again, because it can have changed
- * since it was checked: a session that has cached values holds nothing.
- */
-static bool
-can_be_followed(Relation rel)
-{
-	return !relation_is_new(rel) &&
-		rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT &&
-		find_fault(RelationGetRelid(rel)).detail == NULL;
-}
-
-/* Invariant 6. */
-static void
-log_page(Buffer buffer)
-{
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	(void) seqid_log_sequence_page(buffer);
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-}
-
-/*
- * Pins and logs the page.  ALTER SEQUENCE can replace the file afterwards, but the pin keeps
- * the old page.  Its next value is not above those of the new file, unless that was set back.
+ * Pins and logs the page.  The definition is read again, because it can have changed since it
+ * was checked: a session that has cached values holds nothing.  ALTER SEQUENCE can replace the file afterwards, but the pin keeps
+ * the old page.  The new file has no value below its next one, unless it was set back.
  */
 static bool
 open_sequence(OpenSequence *open)
@@ -244,14 +207,17 @@ open_sequence(OpenSequence *open)
 
 	if (!ConditionalLockRelationOid(open->sequence, RowExclusiveLock))
 		return false;
-	rel = open_locked_sequence(open->sequence);
-	is_open = can_be_followed(rel);
+	rel = try_relation_open(open->sequence, NoLock);
+	if (rel == NULL)
+		report_missing(open->sequence);
+	is_open = !relation_is_new(rel) && find_fault(open->sequence).detail == NULL;
 	if (is_open)
 	{
 		open->file = relation_file(rel);
 		open->buffer = ReadBuffer(rel, 0);
+		/* Invariant 6. */
 		if (!seqid_is_followed_file(open->sequence, open->file))
-			log_page(open->buffer);
+			seqid_log_sequence_page(open->buffer);
 	}
 	UnlockRelationOid(open->sequence, RowExclusiveLock);
 
@@ -290,7 +256,7 @@ find_holders(const OpenSequence *open, int *count)
 /* Gives each holder its number, and lowers the bound to it. */
 static void
 number_holders(FollowedSequence *followed, const OpenSequence *open, int64 number_of_new,
-			   int64 at_least, SequenceLook *look)
+			   int64 at_least, Look *look)
 {
 	int			count;
 	VirtualTransactionId *transactions = find_holders(open, &count);
@@ -318,15 +284,13 @@ number_holders(FollowedSequence *followed, const OpenSequence *open, int64 numbe
 
 static void
 look_at(const OpenSequence *open, FollowedSequence *followed, KnownBound known,
-		SequenceLook *look)
+		Look *look)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	bool		is_first;
 
 	/* Invariant 1. */
-	LockBuffer(open->buffer, BUFFER_LOCK_SHARE);
 	look->next = seqid_read_next_value(open->buffer, &look->page_lsn);
-	LockBuffer(open->buffer, BUFFER_LOCK_UNLOCK);
 	test_stop(TEST_STOP_SEQUENCE_READ);
 
 	/* Invariant 3. */
@@ -350,7 +314,7 @@ look_at(const OpenSequence *open, FollowedSequence *followed, KnownBound known,
 }
 
 bool
-seqid_look_at_sequence(Oid sequence, KnownBound known, SequenceLook *look)
+seqid_look_at_sequence(Oid sequence, KnownBound known, Look *look)
 {
 	OpenSequence open = {.sequence = sequence};
 	FollowedSequence *followed;

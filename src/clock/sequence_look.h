@@ -16,7 +16,8 @@ typedef struct KnownBound
 	int64		bound;			/* no smaller value of this file can appear */
 } KnownBound;
 
-typedef struct SequenceLook
+/* What a look at a sequence finds, or one at the times of keys; see settled_horizon.h. */
+typedef struct Look
 {
 	/*
 	 * Each transaction that got a smaller value has ended.  The smallest
@@ -31,20 +32,24 @@ typedef struct SequenceLook
 	 */
 	int64		goal;
 
-	int64		next;			/* the least value that nextval() can return */
-	uint64		file;			/* of the sequence */
+	int64		unwatched_ms;	/* since the look before, by any session */
+
+	int64		next;			/* the least value that can still be generated */
+	uint64		file;			/* of the sequence, or 0 */
 	XLogRecPtr	page_lsn;		/* values below next do not come again once
 								 * this is flushed */
-	int64		unwatched_ms;	/* since the look before, by any session */
-} SequenceLook;
+} Look;
 
 /*
  * Raises undefined_table, wrong_object_type, insufficient_privilege unless the current role
  * has USAGE, SELECT or UPDATE, and object_not_in_prerequisite_state if the sequence is the
- * clock mark, is not permanent, or does not go up by one value for each call: INCREMENT
- * below 1, CYCLE or CACHE above 1.  Takes no lock.  If missing_ok, returns false instead.
+ * clock mark, is not permanent, or a call can return a smaller value than an earlier one:
+ * INCREMENT below 1, CYCLE or CACHE above 1.  Takes no lock.
  */
-extern bool seqid_check_followed_sequence(Oid sequence, bool missing_ok);
+extern void seqid_check_followed_sequence(Oid sequence);
+
+/* Whether seqid_check_followed_sequence() raises nothing. */
+extern bool seqid_can_be_followed(Oid sequence);
 
 /*
  * Looks once.  The sequence must have been checked.  Returns false, without a look, if a
@@ -52,6 +57,6 @@ extern bool seqid_check_followed_sequence(Oid sequence, bool missing_ok);
  * open transaction has created its file.  Takes a heavyweight lock only if that is free, and
  * releases it.  Can write WAL, does not flush it.  Must not be called during recovery.
  */
-extern bool seqid_look_at_sequence(Oid sequence, KnownBound known, SequenceLook *look);
+extern bool seqid_look_at_sequence(Oid sequence, KnownBound known, Look *look);
 
 #endif							/* SEQID_SEQUENCE_LOOK_H */

@@ -91,16 +91,16 @@ static HTAB *all_followed = NULL;
 static void
 copy_snapshot(Bound *bound, Snapshot snapshot)
 {
-	/* One more for add_own_transaction(). */
-	if (bound->room < snapshot->xcnt + 1)
+	uint32		room = snapshot->xcnt + 1;	/* for add_own_transaction() */
+
+	if (bound->room < room)
 	{
+		TransactionId *open = MemoryContextAlloc(TopMemoryContext, room * sizeof(TransactionId));
+
 		if (bound->open != NULL)
 			pfree(bound->open);
-		bound->room = 0;
-		bound->open = NULL;
-		bound->open = MemoryContextAlloc(TopMemoryContext,
-										 (snapshot->xcnt + 1) * sizeof(TransactionId));
-		bound->room = snapshot->xcnt + 1;
+		bound->open = open;
+		bound->room = room;
 	}
 	bound->xmax = snapshot->xmax;
 	bound->count = snapshot->xcnt;
@@ -121,8 +121,7 @@ add_own_transaction(Bound *bound)
 static void
 sort_open(Bound *bound)
 {
-	if (bound->count > 1)
-		qsort(bound->open, bound->count, sizeof(TransactionId), xidComparator);
+	qsort(bound->open, bound->count, sizeof(TransactionId), xidComparator);
 }
 
 /* Whether each transaction that has ended for the bound has ended in a snapshot. */
@@ -134,8 +133,7 @@ is_contained(const Bound *bound, TransactionId xmax, const TransactionId * open,
 	for (uint32 i = 0; i < count; i++)
 	{
 		if (TransactionIdPrecedes(open[i], bound->xmax) &&
-			(bound->count == 0 ||
-			 bsearch(&open[i], bound->open, bound->count, sizeof(TransactionId), xidComparator) == NULL))
+			bsearch(&open[i], bound->open, bound->count, sizeof(TransactionId), xidComparator) == NULL)
 			return false;
 	}
 	return true;
@@ -168,6 +166,14 @@ check_snapshot(Snapshot snapshot)
  * ------------------------------------------------------------------------
  */
 
+static void
+forget_bounds(Followed *followed)
+{
+	followed->newest.value = NO_BOUND;
+	followed->usable.value = NO_BOUND;
+	followed->file = 0;
+}
+
 static Followed *
 find_followed(Oid id)
 {
@@ -186,9 +192,9 @@ find_followed(Oid id)
 	followed = hash_search(all_followed, &id, HASH_ENTER, &found);
 	if (!found)
 	{
-		memset((char *) followed + sizeof(Oid), 0, sizeof(Followed) - sizeof(Oid));
-		followed->newest.value = NO_BOUND;
-		followed->usable.value = NO_BOUND;
+		memset(followed, 0, sizeof(Followed));
+		followed->followed = id;
+		forget_bounds(followed);
 	}
 	return followed;
 }
@@ -215,17 +221,7 @@ remember(Followed *followed, int64 value, uint64 file, Snapshot snapshot)
 	followed->file = file;
 }
 
-static void
-forget_bounds(Followed *followed)
-{
-	followed->newest.value = NO_BOUND;
-	followed->usable.value = NO_BOUND;
-	followed->file = 0;
-}
-
-/*
- * Flushes.  If the WAL must be replicated first, waits for that, or returns false.
- */
+/* Flushes.  If the WAL must be replicated first, waits for that, or returns false. */
 static bool
 make_durable(XLogRecPtr lsn, bool wait_for_standbys)
 {
@@ -245,22 +241,12 @@ make_durable(XLogRecPtr lsn, bool wait_for_standbys)
  * makes the bound durable must be replicated first, waits for that, or does not remember it.
  */
 static bool
-look(Followed *followed, bool wait_for_standbys, SequenceLook *result)
+look(Followed *followed, bool wait_for_standbys, Look *result)
 {
-	static SnapshotData now = {SNAPSHOT_MVCC};
+	static SnapshotData now = {.snapshot_type = SNAPSHOT_MVCC};
 
 	if (followed->followed == KEYS_OF_SEQID)
-	{
-		KeysLook	keys = seqid_look_at_keys();
-
-		/* The mark is durable, and is never set back. */
-		result->bound = keys.settled_ms;
-		result->goal = keys.goal_ms;
-		result->next = PG_INT64_MAX;
-		result->file = 0;
-		result->page_lsn = InvalidXLogRecPtr;
-		result->unwatched_ms = keys.unwatched_ms;
-	}
+		*result = seqid_look_at_keys();
 	else
 	{
 		KnownBound	known = {followed->file, followed->newest.value};
@@ -290,7 +276,7 @@ look(Followed *followed, bool wait_for_standbys, SequenceLook *result)
 static void
 look_until_ended(Followed *followed, bool wait_for_standbys)
 {
-	SequenceLook result;
+	Look		result;
 	int64		goal;
 	int64		naps;
 
@@ -311,16 +297,6 @@ look_until_ended(Followed *followed, bool wait_for_standbys)
  * Results
  * ------------------------------------------------------------------------
  */
-
-static void
-begin_results(Followed *followed)
-{
-	if (followed->lxid != compat_lxid(MyProc))
-	{
-		followed->lxid = compat_lxid(MyProc);
-		followed->results_made = 0;
-	}
-}
 
 static const Bound *
 find_result(const Followed *followed, Snapshot snapshot)
@@ -358,17 +334,17 @@ check_not_forgotten(const Followed *followed, Snapshot snapshot)
 			 errhint("Close cursors before later statements call seqid.settled(), or commit between them.")));
 }
 
-/* Makes room for a result. */
+/* Keeps the newest result that was forgotten, and gives the other one's memory back. */
 static void
 forget_result(Followed *followed, Bound *result)
 {
-	Bound		oldest = *result;
+	Bound		before = followed->forgotten;
 
 	if (followed->results_made > RESULTS_KEPT &&
-		!is_contained(&followed->forgotten, oldest.xmax, oldest.open, oldest.count))
+		!is_contained(&before, result->xmax, result->open, result->count))
 		return;
-	*result = followed->forgotten;
-	followed->forgotten = oldest;
+	followed->forgotten = *result;
+	*result = before;
 	sort_open(&followed->forgotten);
 }
 
@@ -391,17 +367,21 @@ seqid_settled_bound(Oid id, Snapshot snapshot)
 {
 	Followed   *followed = find_followed(id);
 	const Bound *result;
-	SequenceLook ignored;
+	Look		ignored;
 	int64		value = NO_BOUND;
 
-	begin_results(followed);
+	if (followed->lxid != compat_lxid(MyProc))
+	{
+		followed->lxid = compat_lxid(MyProc);
+		followed->results_made = 0;
+	}
 	result = find_result(followed, snapshot);
 	if (likely(result != NULL))
 		return result->value;
 
 	check_snapshot(snapshot);
 	if (id != KEYS_OF_SEQID)
-		(void) seqid_check_followed_sequence(id, false);
+		seqid_check_followed_sequence(id);
 	check_not_forgotten(followed, snapshot);
 
 	(void) look(followed, false, &ignored);
@@ -424,7 +404,7 @@ seqid_look_ahead(Oid id)
 	/* The snapshot of such a transaction exists already. */
 	if (RecoveryInProgress() || IsolationUsesXactSnapshot())
 		return;
-	if (id != KEYS_OF_SEQID && !seqid_check_followed_sequence(id, true))
+	if (id != KEYS_OF_SEQID && !seqid_can_be_followed(id))
 		return;
 	look_until_ended(find_followed(id), false);
 }
@@ -435,7 +415,7 @@ seqid_settle(Oid id, XLogRecPtr *lsn)
 	Followed   *followed = find_followed(id);
 
 	if (id != KEYS_OF_SEQID)
-		(void) seqid_check_followed_sequence(id, false);
+		seqid_check_followed_sequence(id);
 	look_until_ended(followed, true);
 
 	/*

@@ -45,14 +45,16 @@ covered_now_ms(void)
 	return now_ms;
 }
 
-KeysLook
+Look
 seqid_look_at_keys(void)
 {
 	DatabaseState *database = seqid_database_state();
 	int64		before_ms = (int64) pg_atomic_read_u64(&database->horizon.min_key_ms);
 	int64		now_ms;
 	int64		settled_ms;
-	KeysLook	look;
+
+	/* The mark is durable, and is never set back. */
+	Look		look = {.next = PG_INT64_MAX};
 
 	seqid_atomic_raise(&database->horizon.min_key_ms, (uint64) covered_now_ms());
 	now_ms = (int64) pg_atomic_read_u64(&database->horizon.min_key_ms);
@@ -65,16 +67,13 @@ seqid_look_at_keys(void)
 	test_stop(TEST_STOP_SCANNED);
 	settled_ms = seqid_earliest_prepared_ms(settled_ms);
 
-	/*
-	 * Those that have begun since the look before are registered with its
-	 * time.
-	 */
-	look.goal_ms = settled_ms < before_ms ? settled_ms : now_ms;
+	/* Those that began after the look before are registered with its time. */
+	look.goal = settled_ms < before_ms ? settled_ms : now_ms;
 	look.unwatched_ms = now_ms - before_ms;
 
 	/* Can return what another session has published, after its scan. */
 	seqid_atomic_raise(&database->horizon.published_ms, (uint64) settled_ms);
-	look.settled_ms = (int64) pg_atomic_read_u64(&database->horizon.published_ms);
+	look.bound = (int64) pg_atomic_read_u64(&database->horizon.published_ms);
 	pg_read_barrier();
 	return look;
 }

@@ -9,33 +9,19 @@
 
 #include "bits/comb_layout.h"
 #include "bits/snowflake_layout.h"
+#include "clock/sequence_look.h"
 #include "utils/uuid.h"
 
-/* Times are in milliseconds since 1970. */
-typedef struct KeysLook
-{
-	/*
-	 * Every transaction of this database that generated a key with an earlier
-	 * time has ended, and no such key will be generated.  Never less than
-	 * before, in this server lifetime or in an earlier one.
-	 */
-	int64		settled_ms;
-
-	/*
-	 * What it would be without the transactions that began after the look
-	 * before.
-	 */
-	int64		goal_ms;
-
-	int64		unwatched_ms;	/* since the look before, by any session */
-} KeysLook;
-
 /*
- * Looks once, and does not wait for transactions.  The commits of those that have ended can
- * still have to be flushed.  Can raise the durable mark, and raises its errors; see
- * clock_mark.h.  Must not be called during recovery.
+ * Looks once, and does not wait for transactions.  The bound is a time in milliseconds since
+ * 1970: every transaction of this database that generated a key with an earlier time has
+ * ended, and no such key will be generated.  It is never less than before, in this server
+ * lifetime or in an earlier one.
+ *
+ * The commits of those that have ended can still have to be flushed.  Can raise the durable
+ * mark, and raises its errors; see clock_mark.h.  Must not be called during recovery.
  */
-extern KeysLook seqid_look_at_keys(void);
+extern Look seqid_look_at_keys(void);
 
 /*
  * Returns the smallest id with a time: settled ids are less.  After the end of the layout's

@@ -13,10 +13,10 @@
 #include "fmgr.h"
 #include "intern/dictionary.h"
 #include "miscadmin.h"
+#include "pg/active_snapshot.h"
 #include "utils/array.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
-#include "utils/snapmgr.h"
 
 /*
  * intern_id(dictionary regclass, term text) returns bigint
@@ -49,7 +49,7 @@ intern_find(PG_FUNCTION_ARGS)
 	Datum		id;
 	bool		found;
 
-	seqid_search_begin(&search, &dictionary, true, GetActiveSnapshot());
+	seqid_search_begin(&search, &dictionary, true, seqid_active_snapshot());
 	found = seqid_search_find(&search, PointerGetDatum(PG_GETARG_TEXT_PP(1)), &id);
 	seqid_search_end(&search);
 	seqid_dictionary_close(&dictionary);
@@ -98,7 +98,7 @@ find_terms(Oid relid, Datum *values, bool *nulls, int count)
 	Size		bytes = 0;
 	Search		search;
 
-	seqid_search_begin(&search, &dictionary, false, GetActiveSnapshot());
+	seqid_search_begin(&search, &dictionary, false, seqid_active_snapshot());
 	for (int i = 0; i < count; i++)
 	{
 		Datum		term;

@@ -63,9 +63,8 @@ log_page(Relation rel)
 
 	/* The commit then flushes the record, as it does for nextval() itself. */
 	(void) GetTopTransactionId();
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	(void) seqid_log_sequence_page(buffer);
-	UnlockReleaseBuffer(buffer);
+	seqid_log_sequence_page(buffer);
+	ReleaseBuffer(buffer);
 }
 
 /* nextval() has locked the sequence until the transaction ends, so the file stays. */

@@ -43,10 +43,12 @@ seqid_sequence_on_page(Page page)
 }
 
 static Form_pg_sequence_data
-sequence_in_buffer(Buffer buffer)
+lock_sequence(Buffer buffer, int mode)
 {
-	Form_pg_sequence_data sequence = seqid_sequence_on_page(BufferGetPage(buffer));
+	Form_pg_sequence_data sequence;
 
+	LockBuffer(buffer, mode);
+	sequence = seqid_sequence_on_page(BufferGetPage(buffer));
 	if (sequence == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
@@ -57,23 +59,25 @@ sequence_in_buffer(Buffer buffer)
 int64
 seqid_read_next_value(Buffer buffer, XLogRecPtr *lsn)
 {
-	Form_pg_sequence_data sequence = sequence_in_buffer(buffer);
+	Form_pg_sequence_data sequence = lock_sequence(buffer, BUFFER_LOCK_SHARE);
+	int64		next = sequence->last_value;
 
+	if (sequence->is_called && next < PG_INT64_MAX)
+		next++;
 	*lsn = BufferGetLSNAtomic(buffer);
-	return sequence->is_called && sequence->last_value < PG_INT64_MAX ?
-		sequence->last_value + 1 : sequence->last_value;
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	return next;
 }
 
-XLogRecPtr
+void
 seqid_log_sequence_page(Buffer buffer)
 {
-	Form_pg_sequence_data sequence = sequence_in_buffer(buffer);
-	XLogRecPtr	lsn;
+	Form_pg_sequence_data sequence = lock_sequence(buffer, BUFFER_LOCK_EXCLUSIVE);
 
 	START_CRIT_SECTION();
 	sequence->log_cnt = 0;
 	MarkBufferDirty(buffer);
-	lsn = log_newpage_buffer(buffer, true);
+	log_newpage_buffer(buffer, true);
 	END_CRIT_SECTION();
-	return lsn;
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 }

@@ -25,16 +25,16 @@ extern Form_pg_sequence_data seqid_sequence_on_page(Page page);
 /*
  * Returns the least value that nextval() can still return, and sets *lsn to that of the
  * record that wrote the page.  At the end of bigint this is the last value itself.
- * Raises data_corrupted if the page is damaged.  The buffer must be locked in any mode.
+ * Raises data_corrupted if the page is damaged.  Locks the page.
  */
 extern int64 seqid_read_next_value(Buffer buffer, XLogRecPtr *lsn);
 
 /*
  * Logs the page as it is, without values that nextval() could return before it logs again.
- * Returns the new LSN, and does not flush.  Raises data_corrupted if the page is damaged.
- * The buffer must be locked exclusively.
+ * Does not flush.  Raises data_corrupted if the page is damaged.  Locks the page; the caller
+ * must keep its file from being removed, which recovery would create again.
  */
-extern XLogRecPtr seqid_log_sequence_page(Buffer buffer);
+extern void seqid_log_sequence_page(Buffer buffer);
 
 /*
  * Whether the open transaction has created the relation or its current file.  No other

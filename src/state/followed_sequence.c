@@ -169,14 +169,12 @@ seqid_lock_followed_sequence(Oid sequence)
 
 	LWLockAcquire(&table->lock, LW_SHARED);
 	followed = find_sequence(nonce, sequence);
-	if (followed != NULL)
-		LWLockAcquire(&followed->lock, LW_EXCLUSIVE);
-	LWLockRelease(&table->lock);
-	if (followed != NULL)
-		return followed;
-
-	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
-	followed = find_sequence(nonce, sequence);
+	if (followed == NULL)
+	{
+		LWLockRelease(&table->lock);
+		LWLockAcquire(&table->lock, LW_EXCLUSIVE);
+		followed = find_sequence(nonce, sequence);
+	}
 	if (followed != NULL)
 		LWLockAcquire(&followed->lock, LW_EXCLUSIVE);
 	else
