@@ -130,6 +130,10 @@ is($reader->query(recipe('batch') =~ s/COMMIT;//r =~ s/= 1 WHERE/= 2 WHERE/r), '
 $reader->kill_backend;
 wait_until($node, 'SELECT true') or die 'the server does not restart';
 $reader->abandon;
+my ($early) = open_writer();
+is(ids(0, recipe('bound') =~ s/.gset\n(?=SELECT id)/$&SELECT :horizon < 0;\n/r), 't', 'the first look, beside a writer: nothing is known');
+is(outcome($node, recipe('new reader')), '22003', 'the first look, beside a writer: no position for a new reader');
+$early->query('ROLLBACK');
 is(ids(0, recipe('batch')), '2', 'kill -9: the row comes again');
 is(ids(0, recipe('bound')), '2 3 4', 'bound: WHERE leaves out none of these');
 my $other = run(insert('oranges'));
