@@ -36,7 +36,7 @@ use_build()
 is_there()
 {
 	case $1 in
-		*settled_nextval) [ "$(value "SELECT to_regproc('settled_nextval') IS NOT NULL")" = t ] ;;
+		settled) [ "$(value "SELECT to_regproc('seqid.settled') IS NOT NULL")" = t ] ;;
 		snowflake53*) [ "$(value "SELECT to_regproc('snowflake53_currval') IS NOT NULL")" = t ] ;;
 	esac
 }

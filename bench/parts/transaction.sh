@@ -1,5 +1,5 @@
 # transaction: what a transaction costs that draws keys: the first of them lists it,
-# for those who read by the horizon; the first settled_nextval, for a sequence's.  A procedure commits after each draw; net is over
+# for those who read by the horizon.  A procedure commits after each draw; net is over
 # one that calls a trivial function, and the later keys are those of a transaction
 # that draws ten.  And the same in eight sessions at once.
 
@@ -10,7 +10,6 @@ transaction_subjects()
 		one snowflake|PERFORM snowflake_nextval(i & 1023)
 		one comb|PERFORM comb_uuid()
 		one nextval|PERFORM nextval('sequence_plain')
-		one settled_nextval|PERFORM settled_nextval('sequence_plain')
 		ten calls, no key|PERFORM int8abs(i), int8abs(i), int8abs(i), int8abs(i), int8abs(i), int8abs(i), int8abs(i), int8abs(i), int8abs(i), int8abs(i)
 		ten combs|PERFORM comb_uuid(), comb_uuid(), comb_uuid(), comb_uuid(), comb_uuid(), comb_uuid(), comb_uuid(), comb_uuid(), comb_uuid(), comb_uuid()
 	LIST

@@ -12,18 +12,21 @@ async function handle(row) {
   console.log(row.id, row.topic);
 }
 
-// Returns the number of rows, and whether there are rows beyond the horizon.
+// Returns the number of rows, and whether there are rows above the bound.
 async function readBatch() {
-  await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
-  await client.query('SELECT outbox_settle($1)', [reader]);
+  await client.query('BEGIN');
+  const { rows: [position] } = await client.query(
+    'SELECT last_id FROM outbox_reader WHERE name = $1 FOR UPDATE', [reader]);
   const { rows } = await client.query(
-    'SELECT id, topic, payload FROM outbox_unread($1) ORDER BY id LIMIT $2', [reader, AT_MOST]);
+    `SELECT id, topic, payload FROM outbox
+      WHERE id > $1 AND id < seqid.settled('outbox_id_seq') ORDER BY id LIMIT $2`, [position.last_id, AT_MOST]);
   for (const row of rows)
     await handle(row);
-  if (rows.length > 0)                  // an id is a string, because it has 64 bits
-    await client.query('UPDATE outbox_reader SET last_id = $2 WHERE name = $1', [reader, rows.at(-1).id]);
+  const last = rows.at(-1)?.id ?? position.last_id;     // a string, because it has 64 bits
+  if (rows.length > 0)
+    await client.query('UPDATE outbox_reader SET last_id = $2 WHERE name = $1', [reader, last]);
   const { rows: [{ more }] } = await client.query(
-    'SELECT EXISTS (SELECT FROM outbox, outbox_reader WHERE name = $1 AND id > last_id) AS more', [reader]);
+    'SELECT EXISTS (SELECT FROM outbox WHERE id > $1) AS more', [last]);
   await client.query('COMMIT');
   return { count: rows.length, more };
 }

@@ -16,16 +16,20 @@ def handle(id, topic, payload):
 
 
 def read_batch(connection):
-    """Returns the number of rows, and whether there are rows beyond the horizon."""
+    """Returns the number of rows, and whether there are rows above the bound."""
     with connection, connection.cursor() as cursor:     # one transaction
-        cursor.execute('SELECT outbox_settle(%s)', (READER,))
-        cursor.execute('SELECT id, topic, payload FROM outbox_unread(%s) ORDER BY id LIMIT %s', (READER, AT_MOST))
+        cursor.execute('SELECT last_id FROM outbox_reader WHERE name = %s FOR UPDATE', (READER,))
+        (last,) = cursor.fetchone()
+        cursor.execute("""
+            SELECT id, topic, payload FROM outbox
+             WHERE id > %s AND id < seqid.settled('outbox_id_seq') ORDER BY id LIMIT %s""", (last, AT_MOST))
         rows = cursor.fetchall()
         for row in rows:
             handle(*row)
         if rows:
-            cursor.execute('UPDATE outbox_reader SET last_id = %s WHERE name = %s', (rows[-1][0], READER))
-        cursor.execute('SELECT EXISTS (SELECT FROM outbox, outbox_reader WHERE name = %s AND id > last_id)', (READER,))
+            last = rows[-1][0]
+            cursor.execute('UPDATE outbox_reader SET last_id = %s WHERE name = %s', (last, READER))
+        cursor.execute('SELECT EXISTS (SELECT FROM outbox WHERE id > %s)', (last,))
         (more,) = cursor.fetchone()
     return len(rows), more
 
@@ -38,7 +42,6 @@ def nap(connection, seconds):
 
 def main():
     connection = psycopg2.connect('')
-    connection.set_session(isolation_level='READ COMMITTED')
     with connection, connection.cursor() as cursor:
         cursor.execute('LISTEN outbox')
     while True:

@@ -22,7 +22,7 @@ my $class_path = join ':', '.', map { "/usr/share/java/$_.jar" } qw(postgresql h
 # Commands for the shell: what prepares the programs of a language, and what runs $1.
 # Python's, Ruby's, Go's and Rust's libraries are Debian's.
 my %languages = (
-	psql => { programs => [qw(psql outbox dump)], run => 'if [ -f $1.sh ]; then bash $1.sh; else psql -Xqf $1.sql; fi' },
+	psql => { programs => [qw(psql outbox)], run => 'if [ -f $1.sh ]; then bash $1.sh; else psql -Xqf $1.sql; fi' },
 	c => {
 		programs => ['libpq'],
 		prepare => 'gcc -Wall -Wextra -Werror -O2 -I$(/usr/bin/pg_config --includedir) -o libpq libpq.c -lpq',

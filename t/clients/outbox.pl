@@ -1,7 +1,7 @@
 # The readers of docs/outbox.md, while eight sessions write, think and roll back: the
-# recipe in psql and the programs in Python and Node must read each row once, in order.
-# A reader that asks for ids above the last one it saw must miss rows, or the writers
-# proved nothing.
+# SELECT in psql and the programs in Python and Node, and a reader on a standby beside
+# settle.py, must read each row once, in order.  Readers that ask for ids above the last one
+# they saw must miss rows, or the writers proved nothing.
 
 use FindBin;
 use lib $FindBin::RealBin, "$FindBin::RealBin/..";
@@ -10,14 +10,14 @@ use SeqidNode;
 use SeqidPage;
 
 my $page = SeqidPage->new('docs/outbox.md');
-my $node = new_server('shop');
+my $node = new_server('shop', streaming => 1, conf => "max_connections = 40\n");
+my $standby = new_standby($node, 'replica');
 my $directory = PostgreSQL::Test::Utils::tempdir;
 
 $node->safe_psql('postgres', $_->{text}) for map { $page->recipe($_) } 'table', 'outbox';
 $node->safe_psql('postgres', slurp_file('examples/outbox/notify.sql'));
 $node->safe_psql('postgres', <<'SQL');
-INSERT INTO outbox_reader (name) VALUES ('psql'), ('python'), ('node');
-CREATE TABLE naive_reader AS SELECT 0::bigint AS last_id;
+INSERT INTO outbox_reader (name) VALUES ('python'), ('node');
 SQL
 
 sub file
@@ -34,21 +34,26 @@ sub ids
 	return slurp_file("$directory/$_[0].read") =~ /^(\d+)(?: .*)?$/mg;
 }
 
-my $batch = <<'SQL';
-BEGIN;
-SELECT outbox_settle('psql') AS settled \gset
-SELECT id FROM outbox_unread('psql') ORDER BY id;
-UPDATE outbox_reader SET last_id = :settled WHERE name = 'psql';
-COMMIT;
-\! sleep 0.01
+# A reader in psql, with a condition on id: one statement for the rows and the position.
+sub in_psql
+{
+	my ($name, $server, $condition) = @_;
+	my $poll = <<"SQL";
+SELECT coalesce(string_agg(id::text, E'\\n' ORDER BY id), '') AS ids, coalesce(max(id), :last) AS last
+  FROM outbox WHERE id > :last $condition \\gset
+\\echo :ids
+\\! sleep 0.01
 SQL
+
+	return [ 'psql', '-XAtq', '-d', $server->connstr('postgres'), '-f', file("$name.sql", "\\set last 0\n" . $poll x 20000) ];
+}
+
 my %readers = (
-	psql => [ 'psql', '-XAtqf', file('psql.sql', $batch x 20000) ],
-	naive => [ 'psql', '-XAtf', file('naive.sql', <<'SQL') ],
-WITH seen AS (SELECT id FROM outbox WHERE id > (SELECT max(last_id) FROM naive_reader) ORDER BY id),
-	moved AS (INSERT INTO naive_reader SELECT max(id) FROM seen HAVING count(*) > 0)
-SELECT id FROM seen \watch 0.01
-SQL
+	psql => in_psql('psql', $node, "AND id < seqid.settled('outbox_id_seq')"),
+	naive => in_psql('naive', $node, ''),
+	standby => in_psql('standby', $standby, 'AND id < (SELECT bound FROM outbox_settled)'),
+	naive_standby => in_psql('naive_standby', $standby, ''),
+	settle => [ '/usr/bin/python3', 'examples/outbox/settle.py' ],
 	python => [ '/usr/bin/python3', 'examples/outbox/reader.py', 'python' ],
 	node => [ 'node', 'examples/outbox/reader.js', 'node' ]);
 my $writers = file('think.sql', <<'SQL');
@@ -74,19 +79,25 @@ my $quick = file('quick.sql', 'INSERT INTO outbox (topic) VALUES ($$quick$$);');
 
 $ENV{NODE_PATH} = SeqidNode::modules();
 @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
+spawn("$directory/$_.read", @{ delete $readers{settle} }) for 'settle';
+poll_until { outcome($standby, 'SELECT bound > 2 FROM outbox_settled') eq 't' } or die 'no bound comes';
 spawn("$directory/$_.read", @{ $readers{$_} }) for keys %readers;
 system_or_bail('pgbench', '-n', '-c8', '-T', int 60 * ($ENV{SEQID_MINUTES} // 0.2), '-f', "$writers\@8", '-f', "$quick\@1");
 
 my @all = split /\n/, $node->safe_psql('postgres', 'SELECT id FROM outbox ORDER BY id');
-for my $reader (qw(psql python node))
+for my $reader (qw(psql python node standby))
 {
 	poll_until { grep { $_ eq $all[-1] } ids($reader) };
 	is_deeply([ ids($reader) ], \@all, "$reader: reads each row once, in order")
 	  or diag(slurp_file("$directory/$reader.read") =~ /^(?!\d).*/mg);
 }
-my %read = map { $_ => 1 } ids('naive');
-my $missed = grep { !$read{$_} } @all;
-cmp_ok($missed, '>', 0, "naive: misses rows ($missed of " . @all . ')');
+for my $reader (qw(naive naive_standby))
+{
+	my %read = map { $_ => 1 } ids($reader);
+	my $missed = grep { !$read{$_} } @all;
+
+	cmp_ok($missed, '>', 0, "$reader: misses rows ($missed of " . @all . ')');
+}
 
 $node->stop('immediate');
 done_testing();

@@ -46,22 +46,7 @@ same('dropDatabase and synchronize leave an empty table', await orders.count(), 
 await orders.insert({ id: OLD, item: 'an old one' });
 check('and its ids are generated', (await orders.save({ item: 'apples' })).id > OLD);
 
-// a bigserial column whose default is settled_nextval
-const Event = (id) => new EntitySchema({ name: 'events', columns: { id: { type: 'bigint', primary: true, ...id }, item: { type: 'text' } } });
-const statements = async (entity) => {
-  const other = await new DataSource({ ...db.options, entities: [entity], synchronize: false }).initialize();
-  const log = await other.driver.createSchemaBuilder().log();
-  await other.destroy();
-  return log.upQueries.map((q) => q.query).join('; ');
-};
-await db.query('CREATE TABLE events (id bigserial PRIMARY KEY, item text NOT NULL)');
-await db.query("ALTER TABLE events ALTER id SET DEFAULT settled_nextval('events_id_seq')");
-const kept = await statements(Event({ default: () => "settled_nextval('events_id_seq')" }));
-same('synchronize keeps a default that is declared', kept, '');
-
 // done wrong
-const generated = await statements(Event({ generated: 'increment' }));
-check('for a generated column it sets nextval', generated.includes("SET DEFAULT nextval('"), generated);
 same('asked with a number, the row is not found', await orders.findOneBy({ id: Number(OLD) }), null);
 const Rounded = new EntitySchema({
   name: 'rounded', tableName: 'orders',

@@ -150,28 +150,6 @@ migrate(migrations.SeparateDatabaseAndState(
     state_operations=[alter_field]))
 check("with SQL of its own the table has snowflakes", Automatic.objects.create().pk > 2**53)
 
-# a bigserial column whose default is settled_nextval
-class Outbox(models.Model):
-    id = models.BigAutoField(primary_key=True)
-    topic = models.TextField()
-
-    class Meta:
-        app_label = "shop"
-        db_table = "outbox"
-
-
-with connection.cursor() as cursor:
-    cursor.execute("CREATE TABLE outbox (id bigserial PRIMARY KEY, topic text)")
-    cursor.execute("ALTER TABLE outbox ALTER id SET DEFAULT settled_nextval('outbox_id_seq')")
-same("BigAutoField takes values of settled_nextval", [Outbox.objects.create(topic="a").pk, Outbox.objects.create(topic="b").pk], [1, 2])
-models_py = io.StringIO()
-call_command("inspectdb", "outbox", stdout=models_py)
-check("inspectdb writes BigAutoField", "id = models.BigAutoField(primary_key=True)" in models_py.getvalue(), models_py.getvalue())
-with connection.cursor() as cursor:
-    for statement in connection.ops.sequence_reset_sql(no_style(), [Outbox]):
-        cursor.execute(statement)
-        same("its sequence is found and set", cursor.fetchone(), (2,))
-
 if django.VERSION >= (5, 0):
     class WithDefault(models.Model):
         id = models.BigIntegerField(primary_key=True, db_default=models.Func(function="snowflake_nextval"))

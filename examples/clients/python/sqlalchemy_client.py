@@ -4,7 +4,6 @@ from snowflake import first_id
 
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy.schema import CreateTable, MetaData, Table
 
 from sqlalchemy import BigInteger, Column, Integer, Text, create_engine, event, func, select, text
 from sqlalchemy.exc import DataError
@@ -75,29 +74,8 @@ def autogenerate(**options):
 same("Alembic finds nothing to do", autogenerate(compare_type=True, compare_server_default=True), [])
 same("nor in all schemas", autogenerate(include_schemas=True), [])
 
-# a bigserial column whose default is settled_nextval
-class Outbox(Base):
-    __tablename__ = "outbox"
-    id = Column(BigInteger, primary_key=True)
-    topic = Column(Text)
-
-
-Base.metadata.create_all(engine)
-with engine.begin() as connection:
-    connection.execute(text("ALTER TABLE outbox ALTER id SET DEFAULT settled_nextval('outbox_id_seq')"))
-with Session(engine) as session:
-    event_ = Outbox(topic="a")
-    session.add(event_)
-    session.commit()
-    same("the model takes values of settled_nextval", event_.id, 1)
-same("Alembic does not change the default", autogenerate(compare_type=True, compare_server_default=True), [])
-reflected = Table("outbox", MetaData(), autoload_with=engine)
-same("reflection reads the default", reflected.c.id.server_default.arg.text, "settled_nextval('outbox_id_seq'::regclass)")
 
 # done wrong
-check("a reflected table is created with nextval", "BIGSERIAL" in str(CreateTable(reflected).compile(engine)))
-
-
 class Narrow(Base):
     __tablename__ = "narrow"
     id = Column(Integer, primary_key=True, server_default=text("snowflake_nextval(5)"))

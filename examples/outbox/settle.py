@@ -1,0 +1,36 @@
+"""Stores the bound of docs/outbox.md on the primary, for readers on standbys, with psycopg2
+(apt install python3-psycopg2).
+
+PGHOST, PGDATABASE and so on name the primary. The argument is the time between two bounds, in
+milliseconds. A lost connection ends the program. Let systemd start it again."""
+import sys
+import time
+
+import psycopg2
+
+PAUSE_MS = float(sys.argv[1]) if len(sys.argv) > 1 else 5
+
+CREATE = """
+CREATE TABLE IF NOT EXISTS outbox_settled (bound bigint NOT NULL);
+CREATE UNIQUE INDEX IF NOT EXISTS outbox_settled_one_row ON outbox_settled ((true));
+INSERT INTO outbox_settled VALUES (-9223372036854775808) ON CONFLICT DO NOTHING;
+"""
+
+# One statement: its commit follows those of the rows below the bound, here and on standbys.
+SETTLE = """
+UPDATE outbox_settled SET bound = seqid.settled('outbox_id_seq')
+ WHERE bound < seqid.settled('outbox_id_seq');
+"""
+
+
+def main():
+    connection = psycopg2.connect('')
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute(CREATE)
+        while True:
+            cursor.execute(SETTLE)
+            time.sleep(PAUSE_MS / 1000)
+
+
+main()

@@ -1,0 +1,45 @@
+-- settled.sql: the bound of docs/outbox.md in SQL, for a server without the extension.
+-- SELECT settled_look('outbox_id_seq') returns a bound for later statements. Run it in a
+-- transaction of its own under READ COMMITTED. The sequence must have CACHE 1 and ascend.
+CREATE TABLE settled_look (
+    sequence regclass PRIMARY KEY,
+    next     bigint NOT NULL DEFAULT -9223372036854775808,  -- nextval() returned less before
+    bound    bigint NOT NULL DEFAULT -9223372036854775808,
+    holders  jsonb NOT NULL DEFAULT '{}'                    -- the least value of each
+);
+
+CREATE FUNCTION settled_look(seq regclass) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    before settled_look;
+    now    settled_look;
+BEGIN
+    INSERT INTO settled_look (sequence) VALUES (seq) ON CONFLICT DO NOTHING;
+    SELECT * INTO before FROM settled_look WHERE sequence = seq FOR UPDATE;
+
+    -- The value first: a transaction with a smaller one had locked the sequence by then.
+    SELECT coalesce(pg_sequence_last_value(seq) + 1, seqmin) INTO now.next
+      FROM pg_sequence WHERE seqrelid = seq;
+
+    IF now.next < before.next THEN                          -- the sequence was set back
+        before.next := -9223372036854775808;
+        before.bound := before.next;
+        before.holders := '{}';
+    END IF;
+
+    -- The holders second. One that the last look did not find got its values after it. A
+    -- prepared transaction has another name after a restart.
+    SELECT coalesce(jsonb_object_agg(virtualtransaction, greatest(before.bound, coalesce(
+               (before.holders ->> virtualtransaction)::bigint,
+               CASE WHEN pid IS NULL THEN before.bound ELSE before.next END))), '{}')
+      INTO now.holders
+      FROM pg_locks
+     WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
+       AND relation = seq AND granted AND pid IS DISTINCT FROM pg_backend_pid()
+       AND mode NOT IN ('AccessShareLock', 'RowShareLock', 'ShareLock');
+
+    SELECT least(now.next, min(value::bigint)) INTO now.bound FROM jsonb_each_text(now.holders);
+    UPDATE settled_look SET (next, bound, holders) = (now.next, now.bound, now.holders)
+     WHERE sequence = seq;
+    RETURN now.bound;
+END
+$$;
