@@ -64,7 +64,23 @@ version_chroot()
 		directory+=-$architecture
 		need_emulation "$architecture" || return 1
 	fi
-	make_chroot "$suite" "$directory" "$architecture"
+	make_chroot "$suite" "$directory" "$architecture" || return 1
+	[ "${1%/*}" = 15 ] || add_bookworm "$suite" "$directory"
+}
+
+# add_bookworm SUITE DIRECTORY: apt takes from bookworm what the release does not have, such
+# as the PostgreSQL 15 that pg_upgrade begins with.
+add_bookworm()
+{
+	local sources=$2/etc/apt/sources.list.d/bookworm.list
+
+	[ ! -e "$sources" ] || return 0
+	printf '%s\n' 'Package: *' 'Pin: release n=bookworm' 'Pin-Priority: 100' |
+		as_root tee "$2/etc/apt/preferences.d/bookworm" >/dev/null || return 1
+	sed "s/ ${1/experimental/sid} / bookworm /" "$2/etc/apt/sources.list" |
+		as_root tee "$sources.new" >/dev/null || return 1
+	as_root mv "$sources.new" "$sources" || return 1
+	in_chroot "$2" apt-get update -qq </dev/null
 }
 
 # add_experimental DIRECTORY: apt takes the PostgreSQL to come, its libraries included,

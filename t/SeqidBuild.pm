@@ -17,9 +17,17 @@ use PostgreSQL::Test::Utils;
 # error: the fault does not exist any more.
 sub new
 {
-	my ($class, $options, @faults) = @_;
-	my $directory = PostgreSQL::Test::Utils::tempdir;
+	my ($class, @arguments) = @_;
 	my ($bin) = run_command([ 'pg_config', '--bindir' ]);
+
+	return $class->new_for($bin, @arguments);
+}
+
+# The same for the server that has its programs in $bin.
+sub new_for
+{
+	my ($class, $bin, $options, @faults) = @_;
+	my $directory = PostgreSQL::Test::Utils::tempdir;
 	my ($prefix, $version) = $bin =~ m{^(.*)/usr/lib/postgresql/(\d+)/bin$} or die "$bin is no directory of Debian's";
 	my $self = bless {
 		source => "$directory/source",
