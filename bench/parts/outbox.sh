@@ -179,7 +179,7 @@ measure_outbox()
 	if [ "$method" != none ]; then run_reader "$method" $((length + 2)) >"$work/reader.out" 2>&1 & background+=($!); fi
 	case $3 in
 		open) sql -c BEGIN -c "INSERT INTO unrelated VALUES (1)" -c "SELECT pg_sleep($length)" -c COMMIT >"$work/open.out" & background+=($!) ;;
-		slow) sql -c BEGIN -c "INSERT INTO outbox DEFAULT VALUES" -c "SELECT pg_sleep(least(5, $length - 1))" -c COMMIT >"$work/open.out" & background+=($!) ;;
+		slow) sql -c BEGIN -c "SELECT pg_advisory_xact_lock(1) WHERE '$method' = 'lock'" -c "INSERT INTO outbox DEFAULT VALUES" -c "SELECT pg_sleep(least(5, $length - 1))" -c COMMIT >"$work/open.out" & background+=($!) ;;
 	esac
 	tps=$(run_pgbench "$(outbox_script "$method")" -c 8 -j 2 -T "$length")
 	for pid in "${background[@]}"; do
