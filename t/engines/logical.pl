@@ -209,6 +209,27 @@ for my $keys ('bigserial', 'snowflake')
 	ok(wait_until($one, $confirmed =~ s/:'lsn'/'$lsn'/r), "$keys: the slot arrives");
 }
 
+# Several writers: the least of all horizons, then the arrival of each other server's rows.
+my $three = $writers[2];
+my $lock_orders = SeqidSession->new($two);
+$lock_orders->query('BEGIN; LOCK TABLE orders IN SHARE MODE');
+my %row = map { $_->name => outcome($_, 'INSERT INTO orders DEFAULT VALUES RETURNING id') } $one, $three;
+my ($least, %call);
+poll_until
+{
+	%call = map { $_->name => [ split /\|/, outcome($_, 'CALL seqid.horizon()') ] } @writers;
+	($least) = sort { $a <=> $b } map { $_->[3] } values %call;
+	return $least > $row{one} && $least > $row{three};
+} or die 'a horizon stands still';
+my %arrives = map { $_ => $arrived =~ s/:'lsn'/'$call{$_}[1]'/r =~ s/'outbox'/'orders_${_}_to_two'/r } keys %row;
+my $count = "SELECT count(*) FROM orders WHERE id < $least AND id IN ($row{one}, $row{three})";
+is(outcome($two, $count), 0, 'several writers: by the least horizon alone rows are missed');
+is(outcome($two, $arrives{$_}), 'f', "several writers: server $_ has not arrived") for sort keys %row;
+$lock_orders->query('ROLLBACK');
+$lock_orders->close;
+ok(wait_until($two, $arrives{$_}), "several writers: server $_ arrives") for sort keys %row;
+is(outcome($two, $count), 2, 'several writers: then no row is missed');
+
 # received_lsn moves when the commit has arrived, before it is applied: a constraint
 # trigger of the subscriber holds it there.
 $two->safe_psql('postgres', q{
