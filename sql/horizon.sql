@@ -50,7 +50,7 @@ $$;
 SELECT call, c.*
   FROM unnest(ARRAY['CALL seqid.horizon(NULL, NULL)', 'CALL seqid.horizon()',
                     'CALL seqid.horizon(lsn => NULL)',
-                    $$CALL seqid.horizon('infinity', 'FFFFFFFF/FFFFFFFF', 0, 0, 0, NULL)$$,
+                    $$CALL seqid.horizon('infinity', 'FFFFFFFF/FFFFFFFF', 0, 0, 0, NULL, -1)$$,
                     $$CALL seqid.horizon('-infinity', '0/0')$$]) call,
        LATERAL check_call(call) c
  ORDER BY 1, 2;
@@ -65,18 +65,23 @@ DECLARE
 	snowflake bigint;
 	snowflake53 bigint;
 	comb uuid;
+	lifetime bigint;
+	earlier_lifetime bigint;
 BEGIN
 	FOR i IN 1..20 LOOP
-		CALL seqid.horizon(horizon, lsn, timeline, snowflake, snowflake53, comb);
+		CALL seqid.horizon(horizon, lsn, timeline, snowflake, snowflake53, comb, lifetime);
 		ASSERT horizon IS NOT NULL AND lsn IS NOT NULL;
 		ASSERT earlier IS NULL OR horizon >= earlier;
 		ASSERT earlier_lsn IS NULL OR lsn >= earlier_lsn;
+		ASSERT lifetime > 0 AND coalesce(lifetime = earlier_lifetime, true);
+		ASSERT seqid.has_replayed(lsn, timeline, lifetime);
 		-- the bounds are the first keys of that time, and the timeline is that of WAL files
 		ASSERT snowflake = snowflake_first(horizon) AND snowflake53 = snowflake53_first(horizon);
 		ASSERT comb = comb_uuid_first(horizon);
 		ASSERT timeline = ('x' || left(pg_walfile_name(lsn), 8))::bit(32)::bigint;
 		earlier := horizon;
 		earlier_lsn := lsn;
+		earlier_lifetime := lifetime;
 		IF i % 3 = 0 THEN ROLLBACK; ELSE COMMIT; END IF;
 	END LOOP;
 END

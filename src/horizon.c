@@ -41,15 +41,16 @@ check_snapshot_is_each_statements(const char *procedure)
 
 /*
  * seqid.horizon(INOUT horizon timestamptz, INOUT lsn pg_lsn, INOUT timeline bigint,
- *	INOUT snowflake bigint, INOUT snowflake53 bigint, INOUT comb_uuid uuid), a procedure
+ *	INOUT snowflake bigint, INOUT snowflake53 bigint, INOUT comb_uuid uuid,
+ *	INOUT lifetime bigint), a procedure
  *	  Returns the settled horizon.  The arguments are ignored.
  *
  *	  horizon: every transaction of this database that generated a key with an earlier
  *	  time has ended, and no key with an earlier time will be generated.
  *	  snowflake, snowflake53, comb_uuid: the smallest keys with that time; settled keys are
  *	  less.
- *	  lsn, timeline: a standby that has replayed this position has all rows of the
- *	  transactions that have ended.
+ *	  lsn, timeline, lifetime: a server for which seqid.has_replayed() returns true has all
+ *	  rows of the transactions that have ended.
  *	  Errors: 25001 under REPEATABLE READ and SERIALIZABLE; 25006 on a standby; 55000 if
  *	  the mark is missing.
  */
@@ -59,12 +60,15 @@ seqid_horizon(PG_FUNCTION_ARGS)
 {
 	XLogRecPtr	lsn;
 	int64		horizon_ms;
-	Datum		values[6];
-	bool		nulls[6] = {false};
+	int64		lifetime;
+	Datum		values[7];
+	bool		nulls[7] = {false};
 
 	check_snapshot_is_each_statements("seqid.horizon");
 	seqid_prevent_during_recovery("execute seqid.horizon()");
 
+	/* In this order: the number is logged before lsn. */
+	lifetime = seqid_log_lifetime();
 	horizon_ms = seqid_settle(KEYS_OF_SEQID, &lsn);
 	values[0] = TimestampTzGetDatum(pg_time_of_unix_ms(horizon_ms));
 	values[1] = LSNGetDatum(lsn);
@@ -72,19 +76,20 @@ seqid_horizon(PG_FUNCTION_ARGS)
 	values[3] = Int64GetDatum(settled_snowflake_bound(&snowflake_64, horizon_ms));
 	values[4] = Int64GetDatum(settled_snowflake_bound(&snowflake_53, horizon_ms));
 	values[5] = UUIDPGetDatum(settled_comb_bound(horizon_ms));
+	values[6] = Int64GetDatum(lifetime);
 
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }
 
 /*
  * seqid.sequence_horizon(sequence regclass, INOUT horizon bigint, INOUT lsn pg_lsn,
- *	INOUT timeline bigint), a procedure
+ *	INOUT timeline bigint, INOUT lifetime bigint), a procedure
  *	  Returns the settled horizon of a sequence.  The other arguments are ignored.
  *
  *	  horizon: every transaction that got a smaller value has ended, and no smaller value
  *	  will be generated.  The smallest bigint if that is not known, because a transaction
  *	  was open before the first call.
- *	  lsn, timeline: as those of seqid.horizon().
+ *	  lsn, timeline, lifetime: as those of seqid.horizon().
  *	  Errors: 25001, 25006 as seqid.horizon(); 22004 if sequence is NULL; 42P01, 42501,
  *	  42809, 55000 as seqid.settled().
  */
@@ -93,8 +98,9 @@ Datum
 seqid_sequence_horizon(PG_FUNCTION_ARGS)
 {
 	XLogRecPtr	lsn;
-	Datum		values[3];
-	bool		nulls[3] = {false};
+	int64		lifetime;
+	Datum		values[4];
+	bool		nulls[4] = {false};
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
@@ -103,9 +109,11 @@ seqid_sequence_horizon(PG_FUNCTION_ARGS)
 	check_snapshot_is_each_statements("seqid.sequence_horizon");
 	seqid_prevent_during_recovery("execute seqid.sequence_horizon()");
 
+	lifetime = seqid_log_lifetime();
 	values[0] = Int64GetDatum(seqid_settle(PG_GETARG_OID(0), &lsn));
 	values[1] = LSNGetDatum(lsn);
 	values[2] = Int64GetDatum((int64) seqid_timeline());
+	values[3] = Int64GetDatum(lifetime);
 
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }

@@ -3,15 +3,25 @@
  *	  Whether this server has replayed a point of a history.
  *
  * A WAL position does not identify rows: after a failover, two servers can have
- * different WAL at one position.  A position and its timeline do.  A server has a point
- * if it has replayed that far on the point's timeline, or on a later one that branched
- * off there or after it.
+ * different WAL at one position.  Its timeline alone does not either: two standbys that do
+ * not know of each other, promoted from one point, take the same number.  So a point also
+ * contains the lifetime, a random number that its primary logs on the page of the mark.
+ *
+ * 1. A server whose page contains the lifetime has replayed WAL of that primary, and none
+ *	  of a later primary that has logged its own.  So it follows that primary, or was
+ *	  promoted after it.
+ * 2. In the second case the timeline is a later one.  The server has the point if that
+ *	  timeline branched off there or after it.
+ *
+ * The page contains the last lifetime only.  For a point of an earlier one the answer is
+ * false, although the server can have it: the caller gets a new point from the primary.
  */
 #include "postgres.h"
 
 #include "access/timeline.h"
 #include "access/xlog.h"
 #include "access/xlogrecovery.h"
+#include "clock/clock_mark.h"
 #include "fmgr.h"
 #include "utils/pg_lsn.h"
 
@@ -42,9 +52,10 @@ branched_off_later(TimeLineID timeline, XLogRecPtr lsn, TimeLineID descendant)
 }
 
 /*
- * seqid.has_replayed(lsn pg_lsn, timeline bigint) returns boolean
+ * seqid.has_replayed(lsn pg_lsn, timeline bigint, lifetime bigint) returns boolean
  *	  Whether this server has all WAL of the timeline up to lsn, replayed on a standby,
- *	  flushed on a primary.  False if the file of the timeline's history is missing.
+ *	  flushed on a primary, and the last one of this database that it knows is the
+ *	  lifetime.  False if the file of the timeline's history is missing.
  *	  22023 for a timeline below 1 or above 4294967295.
  */
 PG_FUNCTION_INFO_V1(seqid_has_replayed);
@@ -53,6 +64,7 @@ seqid_has_replayed(PG_FUNCTION_ARGS)
 {
 	XLogRecPtr	lsn = PG_GETARG_LSN(0);
 	int64		timeline = PG_GETARG_INT64(1);
+	int64		lifetime = PG_GETARG_INT64(2);
 	TimeLineID	current;
 	XLogRecPtr	end;
 
@@ -64,7 +76,7 @@ seqid_has_replayed(PG_FUNCTION_ARGS)
 				 errhint("Pass the timeline that CALL seqid.horizon() returned with the position.")));
 
 	end = end_of_history(&current);
-	if (end < lsn || current < timeline)
+	if (end < lsn || current < timeline || seqid_find_lifetime() != lifetime)
 		PG_RETURN_BOOL(false);
 	PG_RETURN_BOOL(current == timeline ||
 				   branched_off_later((TimeLineID) timeline, lsn, current));

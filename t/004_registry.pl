@@ -9,7 +9,7 @@ use lib $FindBin::RealBin;
 use SeqidTest;
 use SeqidPage;
 
-my $page = SeqidPage->new("$FindBin::RealBin/../docs/clusters.md");
+my $page = SeqidPage->new("$FindBin::RealBin/../examples/registry/README.md");
 my $registry = new_server('registry', extension => 0);
 $registry->safe_psql('postgres', slurp_file("$FindBin::RealBin/../examples/registry/registry.sql"));
 

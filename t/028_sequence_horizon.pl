@@ -194,9 +194,9 @@ for my $level ('on', 'local', 'off')
 	$id = outcome($node, "SET synchronous_commit = $level; $insert");
 	horizon();
 	my $open_id = $open->query("BEGIN; $insert");
-	my ($settled, $lsn, $timeline) = answer();
+	my ($settled, $lsn, $timeline, $lifetime) = answer();
 	is($settled, $open_id, "commit $level: the row is settled");
-	ok($standby->poll_query_until('postgres', "SELECT seqid.has_replayed('$lsn', $timeline)"), "commit $level: the LSN is replayed");
+	ok($standby->poll_query_until('postgres', "SELECT seqid.has_replayed('$lsn', $timeline, $lifetime)"), "commit $level: the LSN is replayed");
 	is(outcome($standby, "SELECT count(*) FROM events WHERE id = $id"), 1, "commit $level: the standby has the row");
 	$open->query('ROLLBACK');
 	$open->close;

@@ -9,7 +9,7 @@ use lib $FindBin::RealBin;
 use SeqidTest;
 use SeqidPage;
 
-my $page = SeqidPage->new("$FindBin::RealBin/../docs/clusters.md");
+my $page = SeqidPage->new("$FindBin::RealBin/../docs/failover.md");
 my $conf = "seqid.shards = '0-3'\nseqid.allowed_shards = '0-3'\n";
 my $old = new_server('old', streaming => 1, conf => $conf);
 

@@ -1,4 +1,4 @@
--- registry.sql: a registry of shards, for many servers.  docs/clusters.md describes it.
+-- registry.sql: a registry of shards, for many servers.  examples/registry/README.md describes it.
 --
 -- Owners, such as clusters, claim shards.  Nodes check in: each reports the list of shards that it
 -- can issue, and learns of conflicts with others.  Generators never read the registry.

@@ -392,7 +392,7 @@ seqid_advance_mark(int64 unix_ms)
 	return unix_ms > seqid_key_floor_ms;
 }
 
-/* For statistics: returns false if the mark is missing or damaged. */
+/* Returns false if the mark is missing or damaged. */
 static bool
 read_mark_if_sound(Mark *mark)
 {
@@ -413,6 +413,14 @@ read_mark_if_sound(Mark *mark)
 	}
 	relation_close(rel, AccessShareLock);
 	return sound;
+}
+
+int64
+seqid_find_lifetime(void)
+{
+	Mark		mark;
+
+	return read_mark_if_sound(&mark) ? (int64) mark.nonce : 0;
 }
 
 bool

@@ -43,6 +43,13 @@ extern bool seqid_advance_mark(int64 unix_ms);
  */
 extern bool seqid_find_mark_times(int64 *mark_ms, int64 *floor_ms);
 
+/*
+ * Returns the random number of the server lifetime that wrote the mark of this database
+ * last, which a standby replays; 0 if there is none, or if setval() or ALTER SEQUENCE has
+ * written the mark since.  Changes nothing.
+ */
+extern int64 seqid_find_lifetime(void);
+
 /* The whole second of the last checkpoint, in milliseconds since 1970. */
 extern int64 seqid_checkpoint_ms(void);
 

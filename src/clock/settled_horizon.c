@@ -45,6 +45,21 @@ covered_now_ms(void)
 	return now_ms;
 }
 
+int64
+seqid_log_lifetime(void)
+{
+	int64		lifetime = (int64) seqid_database_state()->mark.nonce;
+
+	/*
+	 * If this backend still relies on a mark that setval() has replaced,
+	 * nothing is written, and standbys do not find the number until the mark
+	 * is due.
+	 */
+	if (seqid_find_lifetime() != lifetime)
+		(void) covered_now_ms();
+	return lifetime;
+}
+
 Look
 seqid_look_at_keys(void)
 {

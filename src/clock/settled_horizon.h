@@ -24,6 +24,13 @@
 extern Look seqid_look_at_keys(void);
 
 /*
+ * Returns the random number of this server lifetime, which no other primary has, and logs
+ * it on the page of the mark.  Does not flush it.  Raises the errors of clock_mark.h.  Must
+ * not be called during recovery.
+ */
+extern int64 seqid_log_lifetime(void);
+
+/*
  * Returns the smallest id with a time: settled ids are less.  After the end of the layout's
  * time, returns its largest id plus 1, or the largest bigint; the smallest bigint for a
  * time before the first one.

@@ -136,7 +136,7 @@ SQL
 	return grep { index($text, "`$_`") < 0 } split /\n/, $objects;
 }
 
-for my $path ($ENV{PAGES} ? split ' ', $ENV{PAGES} : ('README.md', glob 'docs/*.md'))
+for my $path ($ENV{PAGES} ? split ' ', $ENV{PAGES} : ('README.md', glob 'docs/*.md examples/*/README.md'))
 {
 	my $page = SeqidPage->new($path);
 

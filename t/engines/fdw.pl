@@ -1,4 +1,4 @@
-# Partitions on two servers, by postgres_fdw, as docs/clusters.md says.
+# Partitions on two servers, by postgres_fdw, as docs/sharding.md says.
 #
 # The router has foreign tables as partitions.  The server that plans an INSERT
 # evaluates the default, so its shard is in the key, wherever the row is stored.
@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/..";
 use SeqidTest;
 use SeqidPage;
 
-my $page = SeqidPage->new("$FindBin::RealBin/../../docs/clusters.md");
+my $page = SeqidPage->new("$FindBin::RealBin/../../docs/sharding.md");
 my $old = new_server('old', conf => "seqid.shards = '20'");
 my $new = new_server('new', conf => "seqid.shards = '21'");
 my $router = new_server('router', conf => "seqid.shards = '30'");
@@ -95,7 +95,7 @@ is_plan('carts_21', "SELECT * FROM carts WHERE id = $id AND snowflake_shard(id) 
 # The horizon of the router: the second read in one transaction uses the remote snapshot
 # of the first, although the transaction is READ COMMITTED.
 my $reader = SeqidSession->new($router);
-my $read = recipe('fdw-read') =~ s/^(BEGIN|COMMIT);\n//mgr;
+my $read = recipe('fdw-read');
 my $late = sub { $reader->query($read) =~ /late/ ? 'found' : 'missed' };
 $reader->query("BEGIN;\n$read");
 $router->safe_psql('postgres', "INSERT INTO events (note) VALUES ('late')");
@@ -109,5 +109,102 @@ $reader->query('COMMIT');
 is($reader->query(recipe('fdw-read')) =~ /late/ ? 'found' : 'missed', 'found', 'one read in a transaction finds it');
 is($reader->errors, '', 'no read fails');
 $reader->close;
+
+#
+# A reader of rows whose keys another server has generated.  The servers
+# have the function run_command_on_all_nodes() of Citus, by dblink.
+#
+$_->append_conf('postgresql.conf', 'max_prepared_transactions = 5') for $old, $new, $router;
+$_->restart for $old, $new, $router;
+my $dsns = join ', ', map { "('" . $_->connstr('postgres') =~ s/'/''/gr . "')" } $old, $new, $router;
+$router->safe_psql('postgres', "CREATE EXTENSION dblink; CREATE FUNCTION run_command_on_all_nodes(command text)
+	RETURNS TABLE (nodeid int, success bool, result text) LANGUAGE plpgsql AS \$\$
+	DECLARE dsn text;
+	BEGIN
+		nodeid := 0;
+		FOR dsn IN VALUES $dsns LOOP
+			nodeid := nodeid + 1;
+			BEGIN
+				SELECT true, r INTO success, result FROM dblink(dsn, command) t (r text);
+			EXCEPTION WHEN OTHERS THEN
+				success := false;
+				result := SQLERRM;
+			END;
+			RETURN NEXT;
+		END LOOP;
+	END \$\$");
+my $procedure = slurp_file("$FindBin::RealBin/../../examples/citus/settled.sql");
+like(outcome($router, $procedure . 'CALL citus_settled()'), qr/^P0001$/, 'a node without the function: no bound');
+$_->safe_psql('postgres', $procedure =~ s/CREATE PROCEDURE.*//sr) for $old, $new;
+
+# wait_for_bound($id): until the horizon of the router is beyond the id.
+sub wait_for_bound ($id)
+{
+	poll_until
+	{
+		outcome($router, "CALL seqid.horizon() \\gset\nSELECT :snowflake > $id") eq 't'
+	} or die 'the horizon stands still';
+}
+
+# Whether a row is on the old server.
+sub stored ($id)
+{
+	return outcome($old, "SELECT count(*) FROM events WHERE id = $id");
+}
+
+my $key = outcome($router, 'SELECT snowflake_nextval()');
+outcome($old, "BEGIN; INSERT INTO events VALUES ($key, 'prepared'); PREPARE TRANSACTION 'phase'");
+wait_for_bound($key);
+is(stored($key), 0, 'two phases: below the horizon of the router a row is missed');
+my $caller = SeqidSession->new($router);
+$caller->send('CALL citus_settled()');
+ok($caller->waits_for($router, 'PgSleep'), 'two phases: the procedure waits');
+outcome($old, "COMMIT PREPARED 'phase'");
+cmp_ok($caller->answer, '>', $key, 'two phases: the bound is beyond the row');
+is(stored($key), 1, 'two phases: which is there');
+
+# A worker that generates keys
+my $worker = SeqidSession->new($new);
+my $late_key = $worker->query('BEGIN; INSERT INTO events VALUES (snowflake_nextval(5), $$worker$$) RETURNING id');
+wait_for_bound($late_key);
+cmp_ok($caller->query('CALL citus_settled()'), '<=', $late_key, 'the least horizon is not beyond the key of a worker');
+$worker->query('COMMIT');
+$worker->close;
+
+#
+# Without two phases: the router is killed during a slow COMMIT on the server.
+#
+$old->safe_psql('postgres', q{
+	CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END';
+	CREATE CONSTRAINT TRIGGER hold AFTER INSERT ON events DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION hold()});
+$router->safe_psql('postgres', q{CREATE FOREIGN TABLE slow (id bigint, note text) SERVER old OPTIONS (table_name 'events')});
+my $slow = SeqidSession->new($old);
+my $killed = SeqidSession->new($router);
+my ($running) = map { $_->{text} } grep { ($_->{recipe} // '') eq 'running' } @{ $page->{blocks} };
+$slow->query('SELECT pg_advisory_lock(1)');
+$key = $killed->query('SELECT snowflake_nextval() AS key \gset' . "\nSELECT :key");
+$killed->send("BEGIN; SELECT snowflake_nextval() AS key \\gset\nSELECT 'key ' || :key;\nINSERT INTO slow VALUES (:key, 'slow'); COMMIT");
+poll_until { $killed->so_far =~ /^key (\d+)$/m and $key = $1 } or die 'no key';
+wait_until($old, q{SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}) or die 'no slow COMMIT';
+cmp_ok(outcome($router, "CALL seqid.horizon() \\gset\nSELECT :snowflake"), '<=', $key, 'a COMMIT that is under way holds the horizon');
+outcome($router, "SELECT pg_terminate_backend($killed->{pid})");
+wait_for_bound($key);
+is(stored($key), 0, 'the router is killed: below its horizon the row is missed');
+my @running = split /\n/, outcome($old, $running);
+cmp_ok(@running, '>', 0, 'but its transaction runs on the server');
+my $still = $running =~ s/;\s*\z/" AND transactionid::text IN ('" . join("', '", @running) . "')"/er;
+$slow->query('SELECT pg_advisory_unlock(1)');
+ok(wait_until($old, "SELECT count(*) = 0 FROM ($still) t"), 'and ends');
+is(stored($key), 1, 'then the row is not missed');
+
+# The condition: a row that is inserted after its key's transaction has ended.
+$old->safe_psql('postgres', 'DROP TRIGGER hold ON events');
+$key = outcome($router, 'SELECT snowflake_nextval()');
+wait_for_bound($key);
+cmp_ok($caller->query('CALL citus_settled()'), '>', $key, 'a key whose transaction has ended does not hold the bound');
+outcome($old, "INSERT INTO events VALUES ($key, 'too late')");
+is(stored($key), 1, 'a row that is inserted later appears below the bound');
+is($caller->errors, '', 'no call fails');
+$_->close for $caller, $slow;
 
 done_testing();

@@ -1,5 +1,5 @@
-# Three servers that write one table and replicate it to each other, as docs/clusters.md
-# says.
+# Three servers that write one table and replicate it to each other, as
+# docs/replication.md says.
 #
 # Each has shards of its own, so no row that arrives has the key of another row.  A row
 # must not return to the server that made it: from 16 on the subscription says so, with
@@ -11,13 +11,13 @@ use lib "$FindBin::RealBin/..";
 use SeqidTest;
 use SeqidPage;
 
-my $page = SeqidPage->new("$FindBin::RealBin/../../docs/clusters.md");
+my $page = SeqidPage->new("$FindBin::RealBin/../../docs/replication.md");
 my @names = qw(one two three);
 my %writer = map {
 	my $first = 16 + 4 * $_;
 	my $list = $first . '-' . ($first + 3);
 	$names[$_] => new_server($names[$_], init => [ allows_streaming => 'logical' ],
-		conf => "seqid.shards = '$list'\nseqid.allowed_shards = '$list'")
+		conf => "seqid.shards = '$list'\nseqid.allowed_shards = '$list'\nmax_logical_replication_workers = 12\nmax_worker_processes = 20")
 } 0 .. 2;
 my @writers = @writer{@names};
 my $has_origin = $writers[0]->pg_version >= 16;
@@ -146,6 +146,121 @@ $_->safe_psql('postgres', "SELECT intern_id('both', 'pears')") for $one, $two;
 $two->safe_psql('postgres', 'ALTER SUBSCRIPTION both_one ENABLE');
 ok(wait_until($two, q{SELECT apply_error_count > 0 FROM pg_stat_subscription_stats WHERE subname = 'both_one'}),
 	'a dictionary that is published both ways stops the subscription');
+#
+# A reader on a subscriber.  Server two gets the outbox of server one.  Apply waits for a
+# lock of this test, so that rows are late.
+#
+run_recipe('outbox-publisher', $one);
+run_recipe('outbox-subscriber', $two);
+wait_until($two, q{SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel r JOIN pg_subscription s ON s.oid = r.srsubid
+	WHERE subname = 'outbox'}) or die 'the tables are not copied';
+my ($arrived) = map { $_->{text} } grep { ($_->{recipe} // '') eq 'arrived' } @{ $page->{blocks} };
+my ($confirmed) = map { $_->{text} } grep { ($_->{recipe} // '') eq 'confirmed' } @{ $page->{blocks} };
+my ($by_table) = map { $_->{text} } grep { ($_->{recipe} // '') eq 'by-table' } @{ $page->{blocks} };
+my ($publish) = map { $_->{text} } grep { ($_->{recipe} // '') eq 'publish-horizon' } @{ $page->{blocks} };
+my $applies = q{SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND backend_type ~ '^logical replication'};
+
+# late_row($block): the id of a row whose apply on server two waits for the lock of a
+# session, the bound and lsn of a CALL on server one afterwards, and the session.
+sub late_row ($block)
+{
+	my $session = SeqidSession->new($two);
+
+	$session->query("BEGIN; $block");
+	my $id = outcome($one, q{INSERT INTO outbox (topic) VALUES ('late') RETURNING id});
+	my ($bound, $lsn) = split /\|/, outcome($one, q{CALL seqid.sequence_horizon('outbox_id_seq')});
+	cmp_ok($bound, '>', $id, 'the horizon of the publisher is beyond the row');
+	wait_until($two, $applies) or die 'nothing waits';
+	return ($id, $bound, $lsn, $session);
+}
+
+# Whether a reader on server two that reads below this bound now gets the row.
+sub gets ($id, $bound)
+{
+	return outcome($two, "SELECT count(*) FROM outbox WHERE id = $id AND id < $bound");
+}
+
+for my $keys ('bigserial', 'snowflake')
+{
+	# Snowflakes of server two: its horizon is that of its own keys.
+	$one->safe_psql('postgres', 'ALTER TABLE outbox ALTER id SET DEFAULT snowflake_nextval()') if $keys eq 'snowflake';
+	my ($id, $bound, $lsn, $session) = $keys eq 'bigserial' ? late_row('LOCK TABLE outbox IN SHARE MODE') : do {
+		my $lock = SeqidSession->new($two);
+		$lock->query('BEGIN; LOCK TABLE outbox IN SHARE MODE');
+		my $late = outcome($one, q{INSERT INTO outbox (topic) VALUES ('late') RETURNING id});
+		wait_until($one, "CALL seqid.horizon() \\gset\nSELECT :snowflake > $late") or die 'the horizon stands still';
+		my (undef, $at, undef, $below) = split /\|/, outcome($one, 'CALL seqid.horizon()');
+		wait_until($two, $applies) or die 'nothing waits';
+		($late, $below, $at, $lock) };
+
+	if ($keys eq 'snowflake')
+	{
+		my $own = (split /\|/, outcome($two, 'CALL seqid.horizon()'))[3];
+		cmp_ok($own, '>', $id, 'the horizon of the subscriber is beyond the row');
+		is(gets($id, $own), 0, 'by the horizon of the subscriber the row is missed');
+	}
+	is(gets($id, $bound), 0, "$keys: without waiting for the subscriber the row is missed");
+	is(outcome($two, $arrived =~ s/:'lsn'/'$lsn'/r), 'f', "$keys: the subscriber has not arrived");
+	is(outcome($one, $confirmed =~ s/:'lsn'/'$lsn'/r), 'f', "$keys: the slot has not arrived");
+	$session->query('ROLLBACK');
+	$session->close;
+	ok(wait_until($two, $arrived =~ s/:'lsn'/'$lsn'/r), "$keys: the subscriber arrives");
+	is(gets($id, $bound), 1, "$keys: then the row is not missed");
+	ok(wait_until($one, $confirmed =~ s/:'lsn'/'$lsn'/r), "$keys: the slot arrives");
+}
+
+# Several writers: the least of all horizons, then the arrival of each other server's rows.
+my $three = $writers[2];
+my $lock_orders = SeqidSession->new($two);
+$lock_orders->query('BEGIN; LOCK TABLE orders IN SHARE MODE');
+my %row = map { $_->name => outcome($_, 'INSERT INTO orders DEFAULT VALUES RETURNING id') } $one, $three;
+my ($least, %call);
+poll_until
+{
+	%call = map { $_->name => [ split /\|/, outcome($_, 'CALL seqid.horizon()') ] } @writers;
+	($least) = sort { $a <=> $b } map { $_->[3] } values %call;
+	return $least > $row{one} && $least > $row{three};
+} or die 'a horizon stands still';
+my %arrives = map { $_ => $arrived =~ s/:'lsn'/'$call{$_}[1]'/r =~ s/'outbox'/'orders_${_}_to_two'/r } keys %row;
+my $count = "SELECT count(*) FROM orders WHERE id < $least AND id IN ($row{one}, $row{three})";
+is(outcome($two, $count), 0, 'several writers: by the least horizon alone rows are missed');
+is(outcome($two, $arrives{$_}), 'f', "several writers: server $_ has not arrived") for sort keys %row;
+$lock_orders->query('ROLLBACK');
+$lock_orders->close;
+ok(wait_until($two, $arrives{$_}), "several writers: server $_ arrives") for sort keys %row;
+is(outcome($two, $count), 2, 'several writers: then no row is missed');
+
+# received_lsn moves when the commit has arrived, before it is applied: a constraint
+# trigger of the subscriber holds it there.
+$two->safe_psql('postgres', q{
+	CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN NULL; END';
+	CREATE CONSTRAINT TRIGGER hold AFTER INSERT ON outbox DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION hold();
+	ALTER TABLE outbox ENABLE ALWAYS TRIGGER hold});
+$one->safe_psql('postgres', q{ALTER TABLE outbox ALTER id SET DEFAULT nextval('outbox_id_seq')});
+my $missed = 0;
+for my $try (1 .. 50)
+{
+	last if $missed;
+	my ($id, $bound, $lsn, $session) = late_row('SELECT pg_advisory_xact_lock(1)');
+
+	$missed += outcome($two, "SELECT max(received_lsn) >= '$lsn' FROM pg_stat_subscription WHERE subname = 'outbox'") eq 't'
+	  && !gets($id, $bound);
+	is(outcome($two, $arrived =~ s/:'lsn'/'$lsn'/r), 'f', 'latest_end_lsn has not arrived');
+	$session->query('ROLLBACK');
+	$session->close;
+	wait_until($two, $arrived =~ s/:'lsn'/'$lsn'/r) or die 'the subscriber does not arrive';
+}
+is($missed, 1, 'by received_lsn a row is missed');
+
+# The horizon in a published table arrives after the rows.
+my ($late, $bound, $lsn, $lock) = late_row('LOCK TABLE outbox IN SHARE MODE');
+$one->safe_psql('postgres', $publish);
+is(outcome($two, "SELECT coalesce(max(horizon), 0) > $late FROM outbox_horizon"), 'f', 'the published horizon has not arrived');
+$lock->query('ROLLBACK');
+$lock->close;
+ok(wait_until($two, "SELECT horizon > $late FROM outbox_horizon"), 'the published horizon arrives');
+is(outcome($two, "SELECT count(*) FROM outbox WHERE id = $late"), 1, 'after the row');
+like(outcome($two, $by_table =~ s/:last/0/r), qr/^$late\|late$/m, 'the reader gets it');
 $_->stop('immediate') for @writers;
 
 done_testing();

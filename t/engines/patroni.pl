@@ -6,6 +6,10 @@
 # repeat any.  Two promotions that do not know of each other take the same timeline, and
 # so the same shard of a common list, but not of lists that differ by node.
 #
+# Where a failover can lose rows, the program of examples/outbox reads them too, on all
+# nodes in turn, with its position outside of the database.  It must read each row that the
+# last primary has; the same program without its tokens must miss some.
+#
 # Each trial has nodes of its own, which reach each other through cables.  SEQID_MINUTES
 # is for how long the trials are repeated.
 
@@ -176,6 +180,49 @@ sub lose ($node)
 my $client = 'while :; do echo "$0" | psql -XAtq -v ON_ERROR_STOP=1 -d "$1" 2>/dev/null; sleep 0.2; done';
 my $query = 'SELECT snowflake_nextval() FROM generate_series(1, 100) \watch 0.005';
 
+# Readers: a program is killed after a while, and begins again on the next node.
+my $program = slurp_file("$FindBin::RealBin/../../examples/outbox/reader_outside.py");
+my %program = (
+	tokens => $program,
+	none => $program =~ s/^ +return max\(.*/        return max(map(int, position_of.values()), default=BEGINNING)/mr);
+my %missed = map { $_ => 0 } keys %program;
+my $turns = 'while :; do for port in $3 $4 $5; do PGHOST=$0 PGDATABASE=postgres PGPORT=$port timeout --foreground 0.7 python3 $1 $2 2>/dev/null; done; done';
+my $insert = 'INSERT INTO outbox (topic) VALUES (gen_random_uuid()) \watch 0.02';
+my (%reader, $readers);
+
+sub start_readers
+{
+	$readers = PostgreSQL::Test::Utils::tempdir;
+	$node[0]{server}->safe_psql('postgres', q{
+		CREATE TABLE outbox (id bigserial PRIMARY KEY, topic text NOT NULL, payload jsonb NOT NULL DEFAULT '{}');
+		CREATE TABLE outbox_token (token uuid PRIMARY KEY, written timestamptz DEFAULT now())});
+	$_->{writer} = spawn('/dev/null', 'sh', '-c', $client, $insert, $_->{server}->connstr('postgres')) for @node;
+	for my $with (keys %program)
+	{
+		append_to_file("$readers/$with.py", $program{$with});
+		$reader{$with} = spawn("$readers/$with", 'sh', '-c', $turns, $node[0]{server}->host,
+			"$readers/$with.py", "$readers/$with.positions", map { $_->{server}->port } @node);
+	}
+}
+
+# The rows of the last primary that a reader did not get.
+sub missed_by ($with)
+{
+	my %got = map { $_ => 1 } split /\n/, slurp_file("$readers/$with");
+
+	return scalar grep { !$got{$_} } split /\n/,
+	  $primaries[-1]{server}->safe_psql('postgres', q{SELECT id || ' ' || topic FROM outbox});
+}
+
+sub judge_readers
+{
+	kill_groups(map { $_->{writer} } @node);
+	ok((poll_until { missed_by('tokens') == 0 } 60), "$trial->{name}: with tokens no row is missed")
+	  or $missed{tokens} += missed_by('tokens');
+	$missed{none} += missed_by('none');
+	note("$trial->{name}: without tokens " . missed_by('none') . ' rows are missed');
+}
+
 sub start_cluster
 {
 	@node = map { new_node($_) } 1 .. 3;
@@ -194,13 +241,15 @@ sub start_cluster
 		WHERE sync_state = 'sync' AND current_setting('synchronous_standby_names') ~ application_name})
 	  if $trial->{synchronous};
 	$node[0]{server}->safe_psql('postgres', 'CREATE EXTENSION seqid');
+	start_readers() unless $trial->{synchronous};
 	$_->{client} = spawn($_->{ids}, 'sh', '-c', $client, $query, $_->{server}->connstr('postgres')) for @node;
 	wait_past($node[0], 0);
 }
 
 sub stop_cluster
 {
-	kill_groups(map { $_->{client} } @node);
+	kill_groups(values %reader, map { @$_{qw(client writer)} } @node);
+	%reader = ();
 	lose($_) for @node;
 	# An hour of trials would fill the disk.
 	$_->{server}->clean_node for @node;
@@ -276,6 +325,7 @@ sub run_trial
 	$fault{$_}->() for split ' ', $trial->{faults};
 	kill_groups(map { $_->{client} } @node);
 
+	judge_readers() unless $trial->{synchronous};
 	my %count;
 	$count{$_}++ for map { slurp_file($_->{ids}) =~ /^(\d+)\n/gm } @node;
 	my $repeated = grep { $_ > 1 } values %count;
@@ -294,5 +344,7 @@ do
 		stop_cluster();
 	}
 } while time < $until;
+is($missed{tokens}, 0, 'a position with tokens: no row is missed');
+cmp_ok($missed{none}, '>', 0, 'a position without them: rows are missed');
 
 done_testing();

@@ -138,7 +138,7 @@ for my $mode ([], ['--link'], ['--swap'])
 	upgrade($old, $new, @$mode) or next;
 	$clock->start($new);
 	is(kept($new), $kept, "$what: keys, terms and settings are kept");
-	is(outcome($new, 'shop', "SELECT seqid.has_replayed('$position', 2)"), 'f', "$what: positions begin again");
+	is(outcome($new, 'shop', "SELECT seqid.has_replayed('$position', 2, 1)"), 'f', "$what: positions begin again");
 	$issued = goes_on($new, $issued, $what);
 
 	$clock->crash($new);

@@ -128,7 +128,7 @@ sub unlisted_errors ()
 	return @unlisted;
 }
 
-for my $path ('README.md', glob 'docs/*.md')
+for my $path ('README.md', glob 'docs/*.md examples/*/README.md')
 {
 	my $page = SeqidPage->new($path);
 

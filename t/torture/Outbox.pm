@@ -119,7 +119,7 @@ CALL seqid.sequence_horizon('outbox_identity_id_seq') \gset identity_
 my $replica = '\connect "STANDBY dbname=postgres"' . "
 WITH RECURSIVE poll AS (
 	SELECT 0 AS try, NULL AS pause, false AS replayed
-	UNION ALL SELECT try + 1, pg_sleep(0.01)::text, seqid.has_replayed(:'identity_lsn', :identity_timeline)
+	UNION ALL SELECT try + 1, pg_sleep(0.01)::text, seqid.has_replayed(:'identity_lsn', :identity_timeline, :identity_lifetime)
 	  FROM poll WHERE NOT replayed AND try < 500)
 SELECT bool_or(replayed) AS replayed FROM poll \\gset
 \\if :replayed

@@ -802,25 +802,26 @@ COMMENT ON FUNCTION seqid.settled_comb_uuid() IS
 CREATE PROCEDURE seqid.horizon(INOUT horizon timestamptz DEFAULT NULL,
 	INOUT lsn pg_lsn DEFAULT NULL, INOUT timeline bigint DEFAULT NULL,
 	INOUT snowflake bigint DEFAULT NULL, INOUT snowflake53 bigint DEFAULT NULL,
-	INOUT comb_uuid uuid DEFAULT NULL)
+	INOUT comb_uuid uuid DEFAULT NULL, INOUT lifetime bigint DEFAULT NULL)
 AS 'MODULE_PATHNAME', 'seqid_horizon'
 LANGUAGE C;
-COMMENT ON PROCEDURE seqid.horizon(timestamptz, pg_lsn, bigint, bigint, bigint, uuid) IS
-'time before which no new keys of this database can appear, and the first keys with that time; a standby that has replayed lsn on timeline has all earlier rows';
+COMMENT ON PROCEDURE seqid.horizon(timestamptz, pg_lsn, bigint, bigint, bigint, uuid, bigint) IS
+'time before which no new keys of this database can appear, and the first keys with that time; a standby for which seqid.has_replayed(lsn, timeline, lifetime) is true has all earlier rows';
 
 CREATE PROCEDURE seqid.sequence_horizon(sequence regclass, INOUT horizon bigint DEFAULT NULL,
-	INOUT lsn pg_lsn DEFAULT NULL, INOUT timeline bigint DEFAULT NULL)
+	INOUT lsn pg_lsn DEFAULT NULL, INOUT timeline bigint DEFAULT NULL,
+	INOUT lifetime bigint DEFAULT NULL)
 AS 'MODULE_PATHNAME', 'seqid_sequence_horizon'
 LANGUAGE C;
-COMMENT ON PROCEDURE seqid.sequence_horizon(regclass, bigint, pg_lsn, bigint) IS
-'value below which no new rows with values of the sequence can appear; a standby that has replayed lsn on timeline has all rows below it';
+COMMENT ON PROCEDURE seqid.sequence_horizon(regclass, bigint, pg_lsn, bigint, bigint) IS
+'value below which no new rows with values of the sequence can appear; a standby for which seqid.has_replayed(lsn, timeline, lifetime) is true has all rows below it';
 
-CREATE FUNCTION seqid.has_replayed(lsn pg_lsn, timeline bigint)
+CREATE FUNCTION seqid.has_replayed(lsn pg_lsn, timeline bigint, lifetime bigint)
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'seqid_has_replayed'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION seqid.has_replayed(pg_lsn, bigint) IS
-'whether this server, standby or primary, has all WAL of the timeline up to lsn, so that later statements see the rows below the horizon that was returned with them';
+COMMENT ON FUNCTION seqid.has_replayed(pg_lsn, bigint, bigint) IS
+'whether this server, standby or primary, has the WAL of that primary up to lsn, so that later statements see the rows below the horizon that was returned with it; false for an earlier server lifetime';
 
 CREATE FUNCTION seqid.horizon_slots(OUT pid int, OUT virtualtransaction text, OUT held timestamptz)
 RETURNS SETOF record
