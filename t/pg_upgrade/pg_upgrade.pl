@@ -13,9 +13,11 @@ use SeqidTest;
 # pg_upgrade has it too: otherwise the time of its last checkpoint would be above all keys.
 my $clock = SeqidClock->new('-10m');
 my $conf = "autovacuum = off\nseqid.max_lead = '1h'\n";
-my @init = (allows_streaming => 1, extra => ['--data-checksums']);
+my @init = (extra => ['--data-checksums']);
 chomp(my $bin = `pg_config --bindir`);
-my $old_build = SeqidBuild->new_for('/usr/lib/postgresql/15/bin', '');
+
+# In C23 its headers would be wrong.
+my $old_build = SeqidBuild->new_for('/usr/lib/postgresql/15/bin', '-std=gnu17');
 
 my $create = <<'SQL';
 CREATE ROLE regress_writer;
@@ -93,7 +95,7 @@ sub old_server ($name)
 	my $old = PostgreSQL::Test::Cluster->new($name, install_path => $old_build->{install});
 
 	$old->init(@init);
-	$old->append_conf('postgresql.conf', "${conf}restore_command = 'false'");
+	$old->append_conf('postgresql.conf', "${conf}wal_level = replica\nrestore_command = 'false'");
 	$old->start;
 	$old->safe_psql('postgres', 'CREATE DATABASE shop');
 	$old->safe_psql('shop', $_) for $create, $fill;
@@ -113,7 +115,7 @@ sub upgrade ($old, $new, @mode)
 {
 	local %ENV = (%ENV, $clock->environment);
 
-	$new->init(@init);
+	$new->init(@init, allows_streaming => 1);
 	$new->append_conf('postgresql.conf', $conf);
 	chdir PostgreSQL::Test::Utils::tempdir or die $!;
 	return ok(
