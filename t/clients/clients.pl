@@ -5,7 +5,7 @@
 # CLIENTS="node python/django" chooses programs.
 
 use FindBin;
-use lib $FindBin::RealBin, "$FindBin::RealBin/..";
+use lib "$FindBin::RealBin/..";
 use SeqidTest;
 use SeqidNode;
 use SeqidPage;
@@ -127,7 +127,7 @@ for my $chosen (split ' ', $ENV{CLIENTS} // join ' ', sort keys %languages)
 	my ($language) = split '/', $chosen;
 	my @programs = grep { "$_/" =~ m{^\Q$chosen\E/} } @all or die "no such client: $chosen";
 
-	symlink SeqidNode::modules(), "$directory/clients/node/node_modules" if $language eq 'node';
+	symlink SeqidNode::modules('examples/clients/node'), "$directory/clients/node/node_modules" if $language eq 'node';
 	if (run_client($language, 'prepare', '', \my $out, \my $err))
 	{
 		test_program(split '/') for @programs;

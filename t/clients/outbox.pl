@@ -4,7 +4,7 @@
 # proved nothing.
 
 use FindBin;
-use lib $FindBin::RealBin, "$FindBin::RealBin/..";
+use lib "$FindBin::RealBin/..";
 use SeqidTest;
 use SeqidNode;
 use SeqidPage;
@@ -72,7 +72,7 @@ COMMIT;
 SQL
 my $quick = file('quick.sql', 'INSERT INTO outbox (topic) VALUES ($$quick$$);');
 
-$ENV{NODE_PATH} = SeqidNode::modules();
+$ENV{NODE_PATH} = SeqidNode::modules('examples/clients/node');
 @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
 spawn("$directory/$_.read", @{ $readers{$_} }) for keys %readers;
 system_or_bail('pgbench', '-n', '-c8', '-T', int 60 * ($ENV{SEQID_MINUTES} // 0.2), '-f', "$writers\@8", '-f', "$quick\@1");
