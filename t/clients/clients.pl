@@ -31,7 +31,7 @@ my %languages = (
 
 	# Prisma's generator would fetch engines that its client does not use.
 	node => {
-		programs => [qw(pg drizzle prisma sequelize typeorm mikro_orm knex snowflake53)],
+		programs => [qw(pg drizzle prisma sequelize typeorm mikro_orm knex kysely postgres_js snowflake53)],
 		prepare => 'PRISMA_QUERY_ENGINE_LIBRARY=/bin/true PRISMA_SCHEMA_ENGINE_BINARY=/bin/true CHECKPOINT_DISABLE=1 '
 		  . 'node node_modules/prisma/build/index.js generate --schema schema.prisma',
 		run => 'node $1.mjs'

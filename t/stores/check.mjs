@@ -38,7 +38,6 @@ async function query(database, sql, role = PGUSER) {
 export async function openTransaction(database) {
   const client = new pg.Client(url(database, PGUSER));
   await client.connect();
-  await client.query('CREATE TABLE IF NOT EXISTS another (n int)');
   await client.query('BEGIN; INSERT INTO another VALUES (1)');
   return async () => { await client.query('COMMIT'); await client.end(); };
 }
@@ -61,6 +60,7 @@ class Variant {
   async install() {
     await query('postgres', `DROP DATABASE IF EXISTS ${this.database} WITH (FORCE)`);
     await query('postgres', `CREATE DATABASE ${this.database}`);
+    await query(this.database, 'CREATE TABLE another (n int)');
     this.writer = await this.store.writer(url(this.database, PGUSER));
     await query(this.database, 'GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO reader');
     if (this.store.readsSequence) await query(this.database, `GRANT SELECT ON SEQUENCE ${this.store.sequence} TO reader`);
