@@ -1,13 +1,12 @@
-// @dcb-es/event-store-postgres: its event store, and a handler of one type of events.
-import { PostgresEventStore, ensureHandlersInstalled, runHandler } from '@dcb-es/event-store-postgres';
-import { Tags } from '@dcb-es/event-store';
+// @dcb-es/event-store-postgres: its event store, and a subscriber to one type of events.
+import { PostgresEventStore } from '@dcb-es/event-store-postgres';
+import { Query, Tags } from '@dcb-es/event-store';
 import pg from 'pg';
 import { check, openAppend, testStore, waitForLocks } from './check.mjs';
 
 async function writer(url) {
   const pool = new pg.Pool({ connectionString: url, max: 8 });
   await new PostgresEventStore({ pool }).ensureInstalled();
-  await ensureHandlersInstalled(pool, ['reader'], '_handler_bookmarks');
   return {
     // The store appends in a transaction of the program if its pool is a client.
     async append(stream, key, promise) {
@@ -25,9 +24,9 @@ async function writer(url) {
 async function reader(url, handle) {
   const pool = new pg.Pool({ connectionString: url, max: 8 });
   const controller = new AbortController();
-  const handlerFactory = () => ({ when: { noted: async ({ event }) => { handle(event.data.key); } } });
-  const { promise } = runHandler({ pool, eventStore: new PostgresEventStore({ pool }), handlerName: 'reader', handlerFactory, signal: controller.signal });
-  return async () => { controller.abort(); await promise; await pool.end(); };
+  const events = new PostgresEventStore({ pool }).subscribe(Query.fromItems([{ types: ['noted'] }]), { signal: controller.signal });
+  const done = (async () => { for await (const { event } of events) handle(event.data.key); })();
+  return async () => { controller.abort(); await done; await pool.end(); };
 }
 
 // The reader's exclusive lock waits for an open append, and the next append waits for the reader.

@@ -7,6 +7,9 @@ use SeqidTest;
 
 my $node = new_server('wal2json', conf => "wal_level = logical\n");
 
+# Newer minor versions allow only libraries that this setting names.
+reconfigure($node, output_plugin_libraries => 'wal2json')
+  if $node->safe_psql('postgres', "SELECT count(*) FROM pg_settings WHERE name = 'output_plugin_libraries'");
 $node->safe_psql('postgres', $_) for
   'CREATE TABLE orders (id bigint PRIMARY KEY, id_text text GENERATED ALWAYS AS (id::text) STORED)',
   "SELECT pg_create_logical_replication_slot('json', 'wal2json')",
