@@ -16,7 +16,7 @@ export function check(what, holds, ...details) {
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export async function until(condition, what) {
-  for (let tries = 0; tries < 3000; tries++) {
+  for (let tries = 0; tries < 9000; tries++) {
     const value = await condition();
     if (value) return value;
     await sleep(20);
