@@ -5,7 +5,7 @@
 # CLIENTS="node python/django" chooses programs.
 
 use FindBin;
-use lib $FindBin::RealBin, "$FindBin::RealBin/..";
+use lib "$FindBin::RealBin/..";
 use SeqidTest;
 use SeqidNode;
 use SeqidPage;
@@ -31,7 +31,7 @@ my %languages = (
 
 	# Prisma's generator would fetch engines that its client does not use.
 	node => {
-		programs => [qw(pg drizzle prisma sequelize typeorm mikro_orm knex snowflake53)],
+		programs => [qw(pg drizzle prisma sequelize typeorm mikro_orm knex kysely postgres_js snowflake53)],
 		prepare => 'PRISMA_QUERY_ENGINE_LIBRARY=/bin/true PRISMA_SCHEMA_ENGINE_BINARY=/bin/true CHECKPOINT_DISABLE=1 '
 		  . 'node node_modules/prisma/build/index.js generate --schema schema.prisma',
 		run => 'node $1.mjs'
@@ -127,7 +127,7 @@ for my $chosen (split ' ', $ENV{CLIENTS} // join ' ', sort keys %languages)
 	my ($language) = split '/', $chosen;
 	my @programs = grep { "$_/" =~ m{^\Q$chosen\E/} } @all or die "no such client: $chosen";
 
-	symlink SeqidNode::modules(), "$directory/clients/node/node_modules" if $language eq 'node';
+	symlink SeqidNode::modules('examples/clients/node'), "$directory/clients/node/node_modules" if $language eq 'node';
 	if (run_client($language, 'prepare', '', \my $out, \my $err))
 	{
 		test_program(split '/') for @programs;

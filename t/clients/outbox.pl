@@ -4,7 +4,7 @@
 # they saw must miss rows, or the writers proved nothing.
 
 use FindBin;
-use lib $FindBin::RealBin, "$FindBin::RealBin/..";
+use lib "$FindBin::RealBin/..";
 use SeqidTest;
 use SeqidNode;
 use SeqidPage;
@@ -77,7 +77,7 @@ COMMIT;
 SQL
 my $quick = file('quick.sql', 'INSERT INTO outbox (topic) VALUES ($$quick$$);');
 
-$ENV{NODE_PATH} = SeqidNode::modules();
+$ENV{NODE_PATH} = SeqidNode::modules('examples/clients/node');
 @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
 spawn("$directory/$_.read", @{ delete $readers{settle} }) for 'settle';
 poll_until { outcome($standby, 'SELECT bound > 2 FROM outbox_settled') eq 't' } or die 'no bound comes';

@@ -1,5 +1,6 @@
 // drizzle.mjs: Drizzle, and drizzle-kit. mode: 'bigint', never 'number'.
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { check, same, end, OLD, MARCH_1, MARCH_2 } from './check.mjs';
 import { firstId } from './snowflake.mjs';
 
@@ -12,12 +13,13 @@ import { orders } from './drizzle_schema.mjs';
 const pool = new pg.Pool();                 // PGHOST, PGDATABASE and so on say where
 const db = drizzle(pool);
 
-function push() {
+function kit(...command) {
   const { PGHOST, PGPORT, PGDATABASE, PGUSER, PGPASSWORD } = process.env;
-  return String(execFileSync('node_modules/.bin/drizzle-kit', ['push', '--force', '--verbose', '--dialect=postgresql',
-    '--schema=drizzle_schema.mjs', `--url=postgresql://${PGUSER}:${PGPASSWORD}@${PGHOST}:${PGPORT}/${PGDATABASE}`]));
+  return String(execFileSync('node_modules/.bin/drizzle-kit', [...command, '--dialect=postgresql',
+    `--url=postgresql://${PGUSER}:${PGPASSWORD}@${PGHOST}:${PGPORT}/${PGDATABASE}`]));
 }
 
+const push = () => kit('push', '--force', '--verbose', '--schema=drizzle_schema.mjs');
 const pushed = push();
 same('drizzle-kit makes the table only', pushed.match(/(CREATE|ALTER|DROP) .*/g)?.join(), 'CREATE TABLE "orders" (');
 const again = push();
@@ -48,6 +50,9 @@ same('a replacer writes strings', JSON.stringify(range[0], (key, value) => typeo
   `{"id":"${OLD}","item":"an old one"}`);
 
 // done wrong
+kit('pull', '--out=generated/drizzle');
+const pulled = readFileSync('generated/drizzle/schema.ts', 'utf8');
+check('drizzle-kit pull writes mode: "number"', pulled.includes('id: bigint({ mode: "number" })'), pulled);
 const rounded = pgTable('orders', { id: bigint('id', { mode: 'number' }).primaryKey(), item: text('item') });
 const [lost] = await db.select().from(rounded).where(eq(rounded.item, 'an old one'));
 check('mode: \'number\' loses digits', typeof lost.id === 'number' && String(lost.id) !== OLD, lost.id);

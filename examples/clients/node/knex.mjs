@@ -28,6 +28,14 @@ const server = await db('orders').whereRaw('id >= snowflake_first(?) AND id < sn
 same('also by the server\'s functions', server.map((row) => row.id).join(), OLD);
 same('through JSON whole', JSON.parse(JSON.stringify(range[0])).id, OLD);
 
+// An alter() without defaultTo() drops the default.
+const alter = async (column) => db.schema.alterTable('orders', (table) => column(table).alter({ alterNullable: false }));
+const insert = () => db('orders').insert({ item: 'a new one' }).then(() => 'inserted', (error) => error.code);
+await alter((table) => table.bigInteger('id'));
+same('alter() without defaultTo() drops the default', await insert(), '23502');
+await alter((table) => table.bigInteger('id').defaultTo(db.raw('snowflake_nextval(5)')));
+same('alter() with defaultTo() sets it', await insert(), 'inserted');
+
 // done wrong
 const missed = await db('orders').where('id', Number(OLD)).first();
 same('asked with a number, the row is not found', missed, undefined);

@@ -32,6 +32,9 @@ same('found by a range of time, whole', range.map((row) => row.id).join(), OLD);
 same('through JSON whole', JSON.parse(JSON.stringify(range[0])).id, OLD);
 await db.query('INSERT INTO orders (item) VALUES (\'by hand\')');
 same('the table has the default, too', await Order.count({ where: { item: 'by hand' } }), 1);
+const before = await db.getQueryInterface().describeTable('orders');
+await Order.sync({ alter: true });
+same('a second sync changes nothing', JSON.stringify(await db.getQueryInterface().describeTable('orders')), JSON.stringify(before));
 
 // done wrong
 same('asked with a number, the row is not found', await Order.findByPk(Number(OLD)), null);

@@ -1,5 +1,5 @@
 # SeqidNode.pm
-#	  The packages from npm that examples/clients/node/package-lock.json names.
+#	  The packages from npm that a package-lock.json names.
 
 package SeqidNode;
 
@@ -10,11 +10,12 @@ use Digest::SHA;
 use File::Temp ();
 use PostgreSQL::Test::Utils;
 
-# SeqidNode::modules(): the directory node_modules.  It is kept below SEQID_CACHE or
-# /var/cache/seqid-clients, or only until the test ends if that cannot be written to.
+# SeqidNode::modules($directory of the lock file): the directory node_modules.  It is kept
+# below SEQID_CACHE or /var/cache/seqid-clients, or only until the test ends if that cannot
+# be written to.
 sub modules
 {
-	my $source = 'examples/clients/node';
+	my ($source) = @_;
 	my $lock = substr Digest::SHA->new(256)->addfile("$source/package-lock.json")->hexdigest, 0, 16;
 	my $cache = $ENV{SEQID_CACHE} // '/var/cache/seqid-clients';
 	my $kept = "$cache/node-$lock";
