@@ -15,6 +15,16 @@ INSERT INTO outbox (event) VALUES ('a'), ('b'), ('c');
 SELECT 'exclusive: ' || seqid.settled('outbox_id_seq');
 SELECT 'rows: ' || string_agg(event, ' ' ORDER BY id) FROM outbox WHERE id < seqid.settled('outbox_id_seq');
 SELECT 'null: ' || (seqid.settled(NULL) IS NULL);
+-- once the clock has passed the keys
+DO $$
+BEGIN
+	WHILE (SELECT count(*) FROM outbox
+			WHERE key < seqid.settled_snowflake() AND key53 < seqid.settled_snowflake53()
+			  AND comb < seqid.settled_comb_uuid()) < 3 LOOP
+		COMMIT;
+	END LOOP;
+END
+$$;
 SELECT 'snowflakes: ' || count(*) FROM outbox WHERE key < seqid.settled_snowflake();
 SELECT 'snowflakes of 53 bits: ' || count(*) FROM outbox WHERE key53 < seqid.settled_snowflake53();
 SELECT 'COMBs: ' || count(*) FROM outbox WHERE comb < seqid.settled_comb_uuid();

@@ -78,17 +78,6 @@ IsInParallelMode(void)
 	return false;
 }
 
-XLogRecPtr
-seqid_wal_insert_end(void)
-{
-	return 1;
-}
-
-void
-XLogFlush(XLogRecPtr lsn pg_attribute_unused())
-{
-}
-
 void
 seqid_raise_key_floor(int64 ms)
 {
@@ -154,8 +143,7 @@ write_rows(void)
 static void
 read_rows(void)
 {
-	XLogRecPtr	lsn;
-	int64		horizon_ms = seqid_settle_horizon(&lsn);
+	int64		horizon_ms = seqid_look_at_keys().bound;
 
 	server_lock(TRANSACTIONS_LOCK);
 	read_up_to_ms = Max(read_up_to_ms, horizon_ms);
