@@ -155,6 +155,14 @@ RESET ROLE;
 SELECT 'same snapshot, other role: ' || count(*) FROM settled_outbox;
 COMMIT;
 
+-- nor does a role get the bound that another one got for the same snapshot
+REVOKE ALL ON SEQUENCE outbox_id_seq FROM regress_seqid_settled;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT 'owner: ' || count(*) FROM settled_outbox;
+SET ROLE regress_seqid_settled;
+SELECT count(*) FROM settled_outbox;
+ROLLBACK;
+
 -- a policy for a role that reads
 GRANT SELECT ON SEQUENCE outbox_id_seq TO regress_seqid_settled;
 ALTER TABLE outbox ENABLE ROW LEVEL SECURITY;
