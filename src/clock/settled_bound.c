@@ -273,8 +273,8 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 
 /*
  * Looks again each millisecond, until the transactions that the first look was the first to
- * find have ended.  They hold the bound where the look before found it, so a wait for longer
- * than the time since that look would cost more than it gains.
+ * find have ended.  They hold the bound where the look before found it.  A wait delays the
+ * rows that are settled already, so it takes at most half of the time since that look.
  */
 static void
 look_until_ended(Followed *followed, bool wait_for_standbys)
@@ -286,7 +286,7 @@ look_until_ended(Followed *followed, bool wait_for_standbys)
 	if (!look(followed, wait_for_standbys, &result))
 		return;
 	goal = result.goal;
-	naps = Min(result.unwatched_ms, LOOK_AHEAD_MS);
+	naps = Min(result.unwatched_ms / 2, LOOK_AHEAD_MS);
 	while (result.bound < goal && naps-- > 0)
 	{
 		CHECK_FOR_INTERRUPTS();
