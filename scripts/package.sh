@@ -107,10 +107,10 @@ for target in "${versions[@]}"; do
 			pgxn load --yes -d postgres /build/seqid.zip
 			psql -XAtqc \"SELECT library FROM seqid.stat_server\" postgres' | grep -Fx $version"
 
-	as_root cp -r "$build/build/seqid-$version" "$readme/root/seqid"
+	as_root cp -r "$build/build/seqid-$version" "$readme/usr/src/seqid"
 	run "$readme" "the README's lines and make installcheck, twice" "
 		apt-get update -qq
-		cd /root/seqid
+		cd /usr/src/seqid
 		alias sudo='env ' apt-get='apt-get -y -qq'
 		$(install_lines "$major")
 		pg_ctlcluster $major main start
