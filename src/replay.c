@@ -76,7 +76,8 @@ seqid_has_replayed(PG_FUNCTION_ARGS)
 				 errhint("Pass the timeline that CALL seqid.horizon() returned with the position.")));
 
 	end = end_of_history(&current);
-	if (end < lsn || current < timeline || seqid_find_lifetime() != lifetime)
+	/* A missing mark, or one that setval() has changed, has the number 0. */
+	if (end < lsn || current < timeline || lifetime == 0 || seqid_find_lifetime() != lifetime)
 		PG_RETURN_BOOL(false);
 	PG_RETURN_BOOL(current == timeline ||
 				   branched_off_later((TimeLineID) timeline, lsn, current));

@@ -119,6 +119,7 @@ for my $of (@twin)
 # setval() removes the number from the page, and the next call logs it again.
 $twin[0]->safe_psql('postgres', q{SELECT setval('seqid.clock_mark', last_value) FROM seqid.clock_mark});
 is(ask($twin[0], @{ $point{twin1} }), 'f', 'setval() on the mark: the lifetime is not known');
+is(ask($twin[0], '0/0', 1, 0), 'f', 'setval() on the mark: 0 is no lifetime');
 is(ask($twin[0], point($twin[0])), 't', 'the next call logs it again');
 
 done_testing();
