@@ -78,8 +78,8 @@ sub contents (@paths)
 	return join '', map { open my $in, '<', $_ or die "$_: $!"; <$in> } @paths;
 }
 
-# Names in docs/internals.md: a file of src/ or t/, and a function in the file that the
-# sentence names, or anywhere in src/.
+# Names on a page: a file of src/ or t/, and a function in the file that the sentence names,
+# or anywhere in src/.
 sub unknown_names ($page)
 {
 	my @unknown;
@@ -138,7 +138,8 @@ for my $path ('README.md', glob 'docs/*.md examples/*/README.md')
 is(join("\n", broken_names()), '', 'pages that other files name');
 is(join("\n", unlisted_errors()), '', 'docs/reference.md: errors');
 
-is(join("\n", unknown_names(SeqidPage->new('docs/internals.md'))), '', 'docs/internals.md: files and functions exist');
+is(join("\n", unknown_names(SeqidPage->new($_))), '', "$_: files and functions exist")
+  for 'docs/internals.md', 'docs/limits.md';
 
 my $misspelt = `codespell -L inout README.md CHANGELOG.md CONTRIBUTING.md docs/*.md src/README.md seqid--1.0.sql src/*.[ch] src/*/*.[ch] 2>&1`;
 is($misspelt, '', 'spelling');
