@@ -136,7 +136,12 @@ sub add_bits
 		my ($bits, $kind, $label) = split /:/, $field, 3;
 		my $width = 720 * $bits / $total;
 
-		add_box(20 + 720 * $bit / $total, $y + 8, $width, 28, $kind, $label // '');
+		add_box(20 + 720 * $bit / $total, $y + 8, $width, 38, $kind, '');
+		if ($label)
+		{
+			add_text(20 + 720 * ($bit + $bits / 2) / $total, $y + 22, 'middle', "$bits bits", 'small');
+			add_text(20 + 720 * ($bit + $bits / 2) / $total, $y + 38, 'middle', $label);
+		}
 		$bit += $bits;
 	}
 	return;
