@@ -1,13 +1,14 @@
 #!/usr/bin/env perl
-# draw.pl: draws the diagrams of diagrams.txt as SVG files.
+# draw.pl: draws the diagrams of a file, diagrams.txt by default, as SVG files.
 #
-# usage: docs/diagrams/draw.pl DIRECTORY
+# usage: docs/diagrams/draw.pl DIRECTORY [FILE]
 #
-# A line of diagrams.txt is a command; words with spaces are in quotes.
+# A line of the file is a command; words with spaces are in quotes.
 #
 #	diagram NAME WIDTH HEIGHT TITLE    begins a file; the title is its description
 #	frame X Y XSCALE YSCALE            coordinates that follow are of this frame
 #	bits Y TITLE BITS:KIND:LABEL ...   a key of 64 or 128 bits, as boxes
+#	pages X Y PERCENT ...              pages of an index, eight in a column; fuller is darker
 #	box X Y WIDTH HEIGHT KIND LABEL    KIND is a class below
 #	line KIND X Y X Y ...
 #	arrow KIND X Y X Y
@@ -36,6 +37,7 @@ rect.count { fill: #b9e3bd; }
 rect.random { fill: #dfd3f2; }
 rect.fixed { fill: #d8dee4; }
 rect.none { fill: none; stroke: #8b949e; stroke-dasharray: 4 3; }
+path.page { fill: #08407e; }
 circle { fill: #1f2328; }
 @media (prefers-color-scheme: dark) {
 	text, circle { fill: #e6edf3; }
@@ -48,11 +50,11 @@ circle { fill: #1f2328; }
 	rect.random { fill: #4b3a6e; }
 	rect.fixed { fill: #3d444d; }
 	rect.none { fill: none; }
+	path.page { fill: #79c0ff; }
 }
 CSS
 
-my ($directory) = @ARGV;
-die "usage: docs/diagrams/draw.pl DIRECTORY\n" unless @ARGV == 1;
+my $directory = shift // die "usage: docs/diagrams/draw.pl DIRECTORY [FILE]\n";
 
 my ($out, @frame);
 
@@ -147,6 +149,20 @@ sub add_bits
 	return;
 }
 
+# Pages of one shade are one path.
+sub add_pages
+{
+	my ($x, $y, @percent) = @_;
+	my %path;
+
+	for my $i (0 .. $#percent)
+	{
+		$path{int($percent[$i] / 10)} .= 'M' . place($x + 5 * int($i / 8), $y + 5 * ($i % 8)) . 'h4v4h-4z';
+	}
+	printf $out "<path class=\"page\" fill-opacity=\"%.2f\" d=\"%s\"/>\n", 0.1 + 0.09 * $_, $path{$_} for sort keys %path;
+	return;
+}
+
 sub end_diagram
 {
 	return unless $out;
@@ -171,20 +187,20 @@ my %commands = (
 	diagram => \&begin_diagram,
 	frame => sub { @frame = @_ },
 	bits => \&add_bits,
+	pages => \&add_pages,
 	box => \&add_box,
 	line => \&add_line,
 	arrow => \&add_arrow,
 	dot => \&add_dot,
 	text => \&add_text);
 
-my $source = __FILE__ =~ s/draw\.pl$/diagrams.txt/r;
-open my $in, '<', $source or die "$source: $!";
-while (my $line = <$in>)
+@ARGV = (__FILE__ =~ s/draw\.pl$/diagrams.txt/r) unless @ARGV;
+while (my $line = <>)
 {
 	my ($command, @words) = shellwords($line =~ s/^\s*#.*//sr);
 
 	next unless defined $command;
-	my $run = $commands{$command} or die "$source:$.: no command $command\n";
+	my $run = $commands{$command} or die "$ARGV:$.: no command $command\n";
 	$run->(@words);
 }
 end_diagram();
