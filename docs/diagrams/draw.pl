@@ -8,7 +8,7 @@
 #	diagram NAME WIDTH HEIGHT TITLE    begins a file; the title is its description
 #	frame X Y XSCALE YSCALE            coordinates that follow are of this frame
 #	bits Y TITLE BITS:KIND:LABEL ...   a key of 64 or 128 bits, as boxes
-#	pages X Y PERCENT ...              pages of an index, eight in a column; fuller is darker
+#	pages X Y PERCENT ...              pages of an index, eight in a column; a full page has the full colour
 #	box X Y WIDTH HEIGHT KIND LABEL    KIND is a class below
 #	line KIND X Y X Y ...
 #	arrow KIND X Y X Y
@@ -38,6 +38,11 @@ rect.random { fill: #dfd3f2; }
 rect.fixed { fill: #d8dee4; }
 rect.none { fill: none; stroke: #8b949e; stroke-dasharray: 4 3; }
 path.page { fill: #08407e; }
+rect.seqid { fill: #08407e; } path.seqid { fill: none; stroke: #08407e; stroke-width: 3; }
+rect.core { fill: #f0a858; } path.core { fill: none; stroke: #f0a858; stroke-width: 2; stroke-dasharray: 6 4; }
+rect.peer { fill: #d8d8d8; } path.peer { fill: none; stroke: #8b949e; stroke-width: 1; }
+rect.bare { fill: none; }
+path.halo { stroke: #ffffff; stroke-width: 5; }
 circle { fill: #1f2328; }
 @media (prefers-color-scheme: dark) {
 	text, circle { fill: #e6edf3; }
@@ -51,6 +56,9 @@ circle { fill: #1f2328; }
 	rect.fixed { fill: #3d444d; }
 	rect.none { fill: none; }
 	path.page { fill: #79c0ff; }
+	rect.seqid { fill: #58a6ff; } path.seqid { stroke: #58a6ff; }
+	rect.peer { fill: #57606a; }
+	path.halo { stroke: #0d1117; }
 }
 CSS
 
