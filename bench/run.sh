@@ -18,7 +18,7 @@ usage='usage: bench/run.sh [--quick] [--rounds N] [--size N] [--out DIRECTORY]
   --against sources of another build, which is measured in turn with this one
             and shown beside it; for the parts percall, contended and
             transaction
-  --out     where results.tsv and, with gnuplot, the plots go (bench/out)'
+  --out     where results.tsv and the charts go (bench/out)'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
@@ -58,7 +58,7 @@ done
 shared_buffers=1GB
 
 make_work_directory
-build_seqid gnuplot-nox
+build_seqid perl
 start_server "$shared_buffers"
 create_results
 . "$top/bench/kinds.sh"
@@ -75,8 +75,12 @@ for part in "${parts[@]}"; do
 done
 
 mkdir -p "$out"
-. "$top/bench/plots.sh"
-write_results
-draw_plots
+sql -c "COPY (SELECT part, subject, metric, rounds, median, smallest, largest FROM median ORDER BY n)
+        TO STDOUT (FORMAT csv, DELIMITER E'\t', HEADER)" >"$out/results.tsv"
+sql -c "COPY (SELECT part, kind, rows, avg(index_size)::bigint AS index_size
+                FROM growth GROUP BY part, kind, rows ORDER BY part, kind, rows)
+        TO STDOUT (FORMAT csv, DELIMITER E'\t', HEADER)" >"$out/growth.tsv"
+printf '%s\n' "$caption" >"$out/machine.txt"
+"$top/bench/charts.pl" "$out" "$out"
 say ""
 say "written to $out"

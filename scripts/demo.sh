@@ -1,182 +1,137 @@
 #!/usr/bin/env bash
-# demo.sh: shows what seqid's keys do to a table, on real rows and at size.
+# demo.sh: shows a reader that loses a row and one that does not, and what each kind of
+# key does to its index.
 #
-# Installs from apt what is missing (as root, or through sudo), builds, starts
-# a server of its own below a temporary directory, and removes that when it
-# ends, also on Ctrl-C; the packages stay.  Other servers of the machine are not
-# touched.  (Debian's PostgreSQL packages set up a server of their own when they
-# are installed; this is not it.)
+# Takes about 20 seconds.  Installs from apt what is missing (as root, or through sudo),
+# builds, starts a server of its own below a temporary directory, and removes that when it
+# ends, also on Ctrl-C; the packages stay.  Other servers of the machine are not touched.
+# (Debian's PostgreSQL packages set up a server of their own when they are installed; this
+# is not it.)
 set -euo pipefail
 
-usage='usage: scripts/demo.sh [--rows N]
+usage='usage: scripts/demo.sh [FILE]
 
-  --rows  for each kind of key (300000)'
+  FILE  where the picture of the leaf pages goes (demo.svg)'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 . "$top/scripts/server.sh"
 
-rows=300000
-while [ $# -gt 0 ]; do
-	case $1 in
-		--rows)
-			[ $# -ge 2 ] || wrong_usage
-			rows=$2
-			shift 2 ;;
-		--rows=*)
-			rows=${1#--rows=}
-			shift ;;
-		*) wrong_usage ;;
-	esac
-done
-case $rows in
-	'' | *[!0-9]* | 0* | ??????????*) die "--rows needs a number from 1 to 999999999" ;;
-esac
+[ $# -le 1 ] && [[ ${1:-} != -* ]] || wrong_usage
+file=${1:-demo.svg}
+picture=$(realpath -m "$file")
 
 make_work_directory
-
-build_seqid
+build_seqid perl
 say "starting a server of its own"
 start_server 128MB
+sql -c "CREATE EXTENSION seqid; CREATE EXTENSION pgstattuple; CREATE EXTENSION pageinspect"
 
-#
-# A first table, with real rows
-#
-say ""
-say "--- A first table: the packages that apt knows, keyed by snowflakes"
-apt-cache dumpavail | awk '
-	# One line a package; COPY needs its escape character doubled.
-	function put() {
-		if (name != "") printf "%s\t%s\t%s\t%s\n", name, version, section, summary
-		name = version = section = summary = ""
-	}
-	{ gsub(/\\/, "\\\\"); gsub(/\t/, " ") }
-	/^Package: /     { put(); name = substr($0, 10) }
-	/^Version: /     { version = substr($0, 10) }
-	/^Section: /     { section = substr($0, 10) }
-	/^Description: / { summary = substr($0, 14) }
-	END              { put() }' >"$work/packages.tsv"
+# show WHO STATEMENT: the statement, and the rows that it returns.
+show()
+{
+	local rows
 
-sql -c "CREATE EXTENSION seqid; CREATE EXTENSION pgstattuple"
-sql -a <<-SQL
-	CREATE TABLE package (
-	    id bigint PRIMARY KEY DEFAULT snowflake_nextval(5),
-	    name text NOT NULL, version text, section text, summary text
-	);
-	SELECT clock_timestamp() AS before \gset
-	\copy package (name, version, section, summary) FROM 'packages.tsv'
-	SELECT clock_timestamp() AS after \gset
+	rows=$(sql -At -F ' ' -c "$2")
+	printf '\n%s\n    %s\n' "$1" "$2"
+	sed 's/^/      /' <<<"${rows:-(no row)}"
+}
 
-	-- by time: the key is its own index on when a row came
-	SELECT count(*) AS loaded FROM package
-	 WHERE id BETWEEN snowflake_first(:'before') AND snowflake_last(:'after');
+# late WHO STATEMENT: in the session of the writer that commits late.
+late()
+{
+	printf '\n%s\n    %s\n' "$1" "$2"
+	printf '%s\n' "$2" '\echo' >&"${writer[1]}"
+	read -r <&"${writer[0]}"
+}
 
-	-- by id
-	SELECT id AS some_id FROM package ORDER BY id OFFSET 1000 LIMIT 1 \gset
-	SELECT id, name, left(summary, 50) AS summary FROM package WHERE id = :some_id;
-
-	-- decoded
-	SELECT name, id, p.* FROM package, LATERAL snowflake_parts(id) p ORDER BY id LIMIT 4;
+coproc writer { sql; }
+settled="SELECT * FROM outbox WHERE id > 1 AND id < seqid.settled('outbox_id_seq')"
+echo
+echo "--- A row that is committed late, and two readers that have read row 1"
+sql -At >/dev/null <<-SQL
+	CREATE TABLE outbox (id bigserial PRIMARY KEY, topic text);
+	INSERT INTO outbox (topic) VALUES ('apples');
+	$settled;
 SQL
+late "A writer inserts row 2, and stays open:" "BEGIN; INSERT INTO outbox (topic) VALUES ('pears');"
+show "Another writer inserts row 3:" "INSERT INTO outbox (topic) VALUES ('plums') RETURNING *;"
+show "The reader by max(id) continues after row 1:" "SELECT * FROM outbox WHERE id > 1;"
+show "The reader of settled rows does, too:" "$settled;"
+late "The first writer commits:" "COMMIT;"
+show "The reader by max(id) continues after row 3, and has lost row 2:" "SELECT * FROM outbox WHERE id > 3;"
+show "The reader of settled rows has lost nothing:" "$settled;"
 
-#
-# Each kind of key
-#
-say ""
-say "--- $rows rows for each kind of key, inserted in turn, a tenth at a time"
-sql <<-SQL
-	CREATE TABLE kind (n serial, name text, type text, key text);
-	INSERT INTO kind (name, type, key) VALUES
-	    ('bigserial', 'bigint', 'nextval(''sequence_bigserial'')'),
-	    ('snowflake', 'bigint', 'snowflake_nextval(5)'),
-	    ('comb', 'uuid', 'comb_uuid()'),
-	    ('random', 'uuid', 'gen_random_uuid()');
-	INSERT INTO kind (name, type, key)
-	SELECT 'core uuidv7', 'uuid', 'uuidv7()' WHERE to_regprocedure('pg_catalog.uuidv7()') IS NOT NULL;
+# The sixteen blocks of a sequential UUID take the rows of four steps, and come again then.
+step=15000
+echo
+echo "--- The index on each kind of key, after $((4 * step)) rows, and after $((8 * step)) more,"
+echo "    with 19 of 20 rows deleted that are older than the last $((2 * step))"
+echo
+sql -v step=$step <<-'SQL'
+	CREATE SEQUENCE numbers;
+	CREATE SEQUENCE blocks;
+	CREATE TABLE kind (n serial, key text, type text);
+	INSERT INTO kind (key, type) VALUES
+	    ('nextval(''numbers'')', 'bigint'),
+	    ('snowflake_nextval(5)', 'bigint'),
+	    ('comb_uuid()', 'uuid');
+	INSERT INTO kind (key, type) SELECT 'uuidv7()', 'uuid' WHERE to_regprocedure('pg_catalog.uuidv7()') IS NOT NULL;
+	INSERT INTO kind (key, type) VALUES
+	    (format('uuid_sequence_nextval(''blocks'', %s, 16)', :step / 4), 'uuid'),
+	    ('gen_random_uuid()', 'uuid');
 
-	CREATE SEQUENCE sequence_bigserial;
-	SELECT format('CREATE TABLE %I (id %s PRIMARY KEY DEFAULT %s, n int)', name, type, key)
-	  FROM kind ORDER BY n \gexec
+	-- How full the leaf pages are, in percent, in the order of the key.
+	CREATE FUNCTION leaf_pages(index text) RETURNS text LANGUAGE sql AS $$
+	    WITH RECURSIVE page AS MATERIALIZED (
+	        SELECT s.* FROM generate_series(1, pg_relation_size(index) / 8192 - 1) b, bt_page_stats(index, b) s
+	         WHERE type = 'l'
+	    ), leaf AS (
+	        SELECT 1 AS n, btpo_next, free_size FROM page WHERE btpo_prev = 0
+	        UNION ALL
+	        SELECT n + 1, p.btpo_next, p.free_size FROM leaf JOIN page p ON p.blkno = leaf.btpo_next
+	    )
+	    SELECT string_agg((100 - 100 * free_size / 8152)::text, ' ' ORDER BY n) FROM leaf
+	$$;
+	CREATE TABLE seen AS SELECT 0 AS stage, key, s.*, '' AS pages FROM kind, pgstatindex('kind_pkey') s LIMIT 0;
+	CREATE PROCEDURE look(stage int) LANGUAGE sql AS $$
+	    INSERT INTO seen SELECT stage, key, s.*, leaf_pages(name)
+	      FROM kind, format('%I', key || '_pkey') name, pgstatindex(name) s
+	$$;
 
-	CREATE TABLE part (kind text, seconds float8, wal_bytes numeric);
-	CREATE FUNCTION add_rows(kind text, wanted bigint) RETURNS void LANGUAGE plpgsql AS \$\$
-	DECLARE
-		started timestamptz := clock_timestamp();
-		wal_start pg_lsn := pg_current_wal_insert_lsn();
-	BEGIN
-		EXECUTE format('INSERT INTO %I (n) SELECT generate_series(1, %s)', kind, wanted);
-		INSERT INTO part VALUES (kind, extract(epoch FROM clock_timestamp() - started),
-		                         pg_current_wal_insert_lsn() - wal_start);
-	END
-	\$\$;
-	CHECKPOINT;
-SQL
+	SELECT format('CREATE TABLE %I (n serial, id %s PRIMARY KEY DEFAULT %s)', key, type, key) FROM kind \gexec
+	SELECT format('INSERT INTO %I SELECT FROM generate_series(1, %s)', key, 4 * :step) FROM kind \gexec
+	CALL look(1);
+	SELECT statement FROM kind, generate_series(1, 8) step, LATERAL (VALUES
+	    (1, format('DELETE FROM %I WHERE n <= %s AND n %% 20 <> 0', key, (step + 2) * :step)),
+	    (2, format('VACUUM %I', key)),
+	    (3, format('INSERT INTO %I SELECT FROM generate_series(1, %s)', key, :step))) v (n, statement)
+	 ORDER BY key, step, v.n \gexec
+	CALL look(2);
 
-kinds=$(value "SELECT name FROM kind ORDER BY n")
-for round in 1 2 3 4 5 6 7 8 9 10; do
-	wanted=$((rows * round / 10 - rows * (round - 1) / 10))
-	[ -t 2 ] || progress "inserting, round $round of 10"
-	while IFS= read -r kind; do
-		[ ! -t 2 ] || progress "inserting, round $round of 10: $kind"
-		sql -At -c "SELECT add_rows('$kind', $wanted)" >/dev/null
-	done <<<"$kinds"
-done
-progress_end
-
-sql <<-SQL
 	\pset footer off
 	\pset border 0
-	SELECT k.name AS "key kind",
-	       round($rows / sum(p.seconds)) AS "rows/s",
-	       pg_size_pretty(pg_relation_size(format('%I', k.name || '_pkey'))) AS "index size",
-	       s.avg_leaf_density AS "leaf density %",
-	       s.leaf_fragmentation AS "fragmentation %",
-	       round(sum(p.wal_bytes) / $rows) AS "WAL bytes/row"
-	  FROM kind k JOIN part p ON p.kind = k.name,
-	       LATERAL pgstatindex(format('%I', k.name || '_pkey')) s
-	 GROUP BY k.n, k.name, s.avg_leaf_density, s.leaf_fragmentation
-	 ORDER BY k.n;
-
-	\qecho Some of these keys, decoded
-	SELECT 'snowflake' AS "key kind", id::text AS key,
-	       format('%s, shard %s, sequence %s', p.created_at, p.shard, p.sequence) AS "what it contains"
-	  FROM (SELECT id FROM snowflake ORDER BY id DESC LIMIT 2) v, LATERAL snowflake_parts(id) p
-	 UNION ALL
-	SELECT 'comb', id::text, comb_uuid_timestamp(id)::text
-	  FROM (SELECT id FROM comb ORDER BY id DESC LIMIT 2) v;
+	SELECT key, pg_size_pretty(a.index_size) AS "index size", a.avg_leaf_density AS "full %", a.leaf_fragmentation AS "fragmentation %",
+	       pg_size_pretty(b.index_size) AS "after deletes", b.avg_leaf_density AS "full %"
+	  FROM kind JOIN seen a USING (key) JOIN seen b USING (key) WHERE a.stage = 1 AND b.stage = 2 ORDER BY n;
 SQL
 
-#
-# Blocks that wrap around
-#
-say ""
-say "--- Old rows are deleted, but for one in twenty: the index after $((rows / 10 * 12)) rows"
-sql <<-SQL
-	CREATE SEQUENCE sequence_blocks;
-	CREATE TABLE deleting (n serial, name text, type text, key text);
-	INSERT INTO deleting (name, type, key) VALUES
-	    ('snowflake', 'bigint', 'snowflake_nextval(5)'),
-	    ('comb', 'uuid', 'comb_uuid()'),
-	    ('uuid_sequence', 'uuid', 'uuid_sequence_nextval(''sequence_blocks'', greatest(1, $rows / 40), 16)');
-	SELECT format('CREATE TABLE %I (n bigserial, id %s PRIMARY KEY DEFAULT %s)', 'deleting_' || name, type, key)
-	  FROM deleting ORDER BY n \gexec
+sql -At -v step=$step >"$work/pages.txt" <<-'SQL'
+	SELECT format('diagram pages 760 %s "Leaf pages of the index on each kind of key"', 84 + 88 * count(*)) FROM kind;
+	\qecho text 20 24 start '"Leaf pages of the index on each kind of key"' title
+	\qecho text 20 42 start '"A square is a page. Pages are in the order of the key, down and then to the right."' small
+	SELECT 'pages 600 6 ' || string_agg(fill::text, ' ' ORDER BY fill) FROM generate_series(0, 90, 10) fill, generate_series(1, 8);
+	\qecho text 594 28 end '"0 %"' small
+	\qecho text 656 28 start '"100 % full"' small
+	SELECT format('text 20 70 start "after %s rows"', to_char(4 * :step, 'FM999,999'));
+	SELECT format('text 280 70 start "after %s more, with 19 of 20 older rows deleted"', to_char(8 * :step, 'FM999,999'));
+	SELECT format('text 20 %s start "%s" title', 10 + 88 * n, key) FROM kind;
+	SELECT format(E'text %s %s start "%s, %s %% full" small\npages %s %s %s', x, 28 + 88 * n,
+	              pg_size_pretty(index_size), round(avg_leaf_density), x, 36 + 88 * n, pages)
+	  FROM kind JOIN seen USING (key), LATERAL (VALUES (CASE stage WHEN 1 THEN 20 ELSE 280 END)) v (x);
 SQL
-# Sixteen blocks, of which four are filled in a round, come again every four rounds.
-kinds=$(value "SELECT name FROM deleting ORDER BY n")
-for round in 1 2 3 4 5 6 7 8 9 10 11 12; do
-	progress "inserting and deleting, round $round of 12"
-	while IFS= read -r kind; do
-		sql <<-SQL
-			INSERT INTO deleting_$kind SELECT FROM generate_series(1, $rows / 10);
-			DELETE FROM deleting_$kind WHERE n <= $rows / 10 * ($round - 2) AND n > $rows / 10 * ($round - 3) AND n % 20 <> 0;
-			VACUUM deleting_$kind;
-		SQL
-	done <<<"$kinds"
-done
-progress_end
-sql <<-SQL
-	\pset footer off
-	\pset border 0
-	SELECT name AS "key kind", pg_size_pretty(s.index_size) AS "index size", s.avg_leaf_density AS "leaf density %"
-	  FROM deleting, LATERAL pgstatindex(format('deleting_%s_pkey', name)) s ORDER BY n;
-SQL
+perl "$top/docs/diagrams/draw.pl" "$work" "$work/pages.txt"
+cp "$work/pages.svg" "$picture"
+echo
+echo "Open $file in a browser to see the pages of these indexes."
+echo "docs/tutorial.md goes on from here, and docs/choose.md says which key fits your table."

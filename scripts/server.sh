@@ -23,7 +23,7 @@ build_seqid()
 	copy_sources
 	give_to_user
 	say "building seqid for PostgreSQL $PG_MAJOR"
-	as_user make -s -C "$work/source" PG_CONFIG="$pg_config" with_llvm=no all install \
+	as_user make -s -j "$(nproc)" -C "$work/source" PG_CONFIG="$pg_config" with_llvm=no all install \
 		>"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; die "seqid does not build"; }
 }
 

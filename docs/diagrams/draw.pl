@@ -1,13 +1,14 @@
 #!/usr/bin/env perl
-# draw.pl: draws the diagrams of diagrams.txt as SVG files.
+# draw.pl: draws the diagrams of a file, diagrams.txt by default, as SVG files.
 #
-# usage: docs/diagrams/draw.pl DIRECTORY
+# usage: docs/diagrams/draw.pl DIRECTORY [FILE]
 #
-# A line of diagrams.txt is a command; words with spaces are in quotes.
+# A line of the file is a command; words with spaces are in quotes.
 #
 #	diagram NAME WIDTH HEIGHT TITLE    begins a file; the title is its description
 #	frame X Y XSCALE YSCALE            coordinates that follow are of this frame
 #	bits Y TITLE BITS:KIND:LABEL ...   a key of 64 or 128 bits, as boxes
+#	pages X Y PERCENT ...              pages of an index, eight in a column; a full page has the full colour
 #	box X Y WIDTH HEIGHT KIND LABEL    KIND is a class below
 #	line KIND X Y X Y ...
 #	arrow KIND X Y X Y
@@ -36,6 +37,12 @@ rect.count { fill: #b9e3bd; }
 rect.random { fill: #dfd3f2; }
 rect.fixed { fill: #d8dee4; }
 rect.none { fill: none; stroke: #8b949e; stroke-dasharray: 4 3; }
+path.page { fill: #08407e; }
+rect.seqid { fill: #08407e; } path.seqid { fill: none; stroke: #08407e; stroke-width: 3; }
+rect.core { fill: #f0a858; } path.core { fill: none; stroke: #f0a858; stroke-width: 2; stroke-dasharray: 6 4; }
+rect.peer { fill: #d8d8d8; } path.peer { fill: none; stroke: #8b949e; stroke-width: 1; }
+rect.bare { fill: none; }
+path.halo { stroke: #ffffff; stroke-width: 5; }
 circle { fill: #1f2328; }
 @media (prefers-color-scheme: dark) {
 	text, circle { fill: #e6edf3; }
@@ -48,11 +55,14 @@ circle { fill: #1f2328; }
 	rect.random { fill: #4b3a6e; }
 	rect.fixed { fill: #3d444d; }
 	rect.none { fill: none; }
+	path.page { fill: #79c0ff; }
+	rect.seqid { fill: #58a6ff; } path.seqid { stroke: #58a6ff; }
+	rect.peer { fill: #57606a; }
+	path.halo { stroke: #0d1117; }
 }
 CSS
 
-my ($directory) = @ARGV;
-die "usage: docs/diagrams/draw.pl DIRECTORY\n" unless @ARGV == 1;
+my $directory = shift // die "usage: docs/diagrams/draw.pl DIRECTORY [FILE]\n";
 
 my ($out, @frame);
 
@@ -136,9 +146,28 @@ sub add_bits
 		my ($bits, $kind, $label) = split /:/, $field, 3;
 		my $width = 720 * $bits / $total;
 
-		add_box(20 + 720 * $bit / $total, $y + 8, $width, 28, $kind, $label // '');
+		add_box(20 + 720 * $bit / $total, $y + 8, $width, 38, $kind, '');
+		if ($label)
+		{
+			add_text(20 + 720 * ($bit + $bits / 2) / $total, $y + 22, 'middle', "$bits bits", 'small');
+			add_text(20 + 720 * ($bit + $bits / 2) / $total, $y + 38, 'middle', $label);
+		}
 		$bit += $bits;
 	}
+	return;
+}
+
+# Pages of one shade are one path.
+sub add_pages
+{
+	my ($x, $y, @percent) = @_;
+	my %path;
+
+	for my $i (0 .. $#percent)
+	{
+		$path{int($percent[$i] / 10)} .= 'M' . place($x + 5 * int($i / 8), $y + 5 * ($i % 8)) . 'h4v4h-4z';
+	}
+	printf $out "<path class=\"page\" fill-opacity=\"%.2f\" d=\"%s\"/>\n", 0.1 + 0.09 * $_, $path{$_} for sort keys %path;
 	return;
 }
 
@@ -166,20 +195,20 @@ my %commands = (
 	diagram => \&begin_diagram,
 	frame => sub { @frame = @_ },
 	bits => \&add_bits,
+	pages => \&add_pages,
 	box => \&add_box,
 	line => \&add_line,
 	arrow => \&add_arrow,
 	dot => \&add_dot,
 	text => \&add_text);
 
-my $source = __FILE__ =~ s/draw\.pl$/diagrams.txt/r;
-open my $in, '<', $source or die "$source: $!";
-while (my $line = <$in>)
+@ARGV = (__FILE__ =~ s/draw\.pl$/diagrams.txt/r) unless @ARGV;
+while (my $line = <>)
 {
 	my ($command, @words) = shellwords($line =~ s/^\s*#.*//sr);
 
 	next unless defined $command;
-	my $run = $commands{$command} or die "$source:$.: no command $command\n";
+	my $run = $commands{$command} or die "$ARGV:$.: no command $command\n";
 	$run->(@words);
 }
 end_diagram();

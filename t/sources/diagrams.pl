@@ -1,4 +1,5 @@
-# The diagrams of docs/diagrams/ are those that draw.pl makes of diagrams.txt.
+# The diagrams of docs/diagrams/ are those that draw.pl makes of diagrams.txt, and the charts
+# of docs/ those that charts.pl makes of bench/results/.
 
 use strict;
 use warnings;
@@ -6,27 +7,36 @@ use warnings;
 use File::Temp qw(tempdir);
 use Test::More;
 
-my $directory = tempdir(CLEANUP => 1);
-
 sub contents
 {
 	open my $in, '<', $_[0] or return '';
 	return join '', <$in>;
 }
 
-# Names of the files in a directory, without it.
+# Names of the files in a directory, without it.  The demo draws what it measures.
 sub names
 {
-	return join ' ', map { s{.*/}{}r } glob "$_[0]/*.svg";
+	return join ' ', grep { $_ ne 'leaf_pages.svg' } map { s{.*/}{}r } glob "$_[0]/*.svg";
 }
 
-is(system($^X, 'docs/diagrams/draw.pl', $directory), 0, 'draw.pl draws them');
-is(names('docs/diagrams'), names($directory), 'each has its file');
-for my $drawn (glob "$directory/*.svg")
+# check(COMMITTED, COMMAND): the command draws the pictures of a directory, and no other ones.
+sub check
 {
-	my $file = $drawn =~ s{.*/}{docs/diagrams/}r;
+	my ($committed, @command) = @_;
+	my $directory = tempdir(CLEANUP => 1);
 
-	ok(contents($drawn) eq contents($file), "$file is as drawn") or diag('run docs/diagrams/draw.pl docs/diagrams');
+	is(system($^X, @command, $directory), 0, "$command[0] draws");
+	is(names($committed), names($directory), "each picture of $committed is drawn");
+	for my $drawn (glob "$directory/*.svg")
+	{
+		my $file = $drawn =~ s{.*/}{$committed/}r;
+
+		ok(contents($drawn) eq contents($file), "$file is as drawn") or diag("run @command $committed");
+	}
+	return;
 }
+
+check('docs/diagrams', 'docs/diagrams/draw.pl');
+check('docs', 'bench/charts.pl', 'bench/results');
 
 done_testing();
