@@ -32,6 +32,7 @@
 #define COMB_RANDOM_MASK	((UINT64CONST(1) << COMB_RANDOM_BITS) - 1)
 
 #define COMB_US_PER_MS		1000
+#define COMB_MAX_UNIX_US	(COMB_MAX_UNIX_MS * COMB_US_PER_MS + COMB_US_PER_MS - 1)
 
 /* The tick in which a microsecond begins; unix_us must not be negative. */
 static inline int64
@@ -68,6 +69,20 @@ comb_compose(int64 tick, uint64 random)
 		((uint64) tick & 3) << COMB_RANDOM_BITS |
 		(random & COMB_RANDOM_MASK);
 	return halves;
+}
+
+/* The smallest COMB of a microsecond. */
+static inline UuidHalves
+comb_first_of_us(int64 unix_us)
+{
+	return comb_compose(comb_tick_of_us(unix_us), 0);
+}
+
+/* The largest one.  Its tick is the one before that in which the next microsecond begins. */
+static inline UuidHalves
+comb_last_of_us(int64 unix_us)
+{
+	return comb_compose(comb_tick_of_us(unix_us + 1) - 1, COMB_RANDOM_MASK);
 }
 
 static inline bool

@@ -89,12 +89,8 @@ snowflake_span(const SnowflakeLayout *layout, FunctionCallInfo fcinfo, int n,
 	}
 }
 
-/*
- * snowflake_in(id bigint, range tstzrange) returns boolean
- *	  Whether the id's time is in the range.  False for a number that is no id.
- */
-static pg_attribute_always_inline Datum
-is_in(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+/* Whether the time of an id is in a range.  False for a number that is no id. */
+SNOWFLAKE_FUNCTIONS(snowflake_in, snowflake53_in)
 {
 	int64		id = PG_GETARG_INT64(0);
 	int64		first_id;
@@ -104,15 +100,8 @@ is_in(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	PG_RETURN_BOOL(id >= first_id && id <= last_id);
 }
 
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_in, is_in, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_in, is_in, snowflake_53);
-
-/*
- * seqid.snowflake_bound(range tstzrange, upper boolean) returns bigint
- *	  The largest (upper) or the smallest id whose time is in the range.
- */
-static pg_attribute_always_inline Datum
-bound(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+/* Returns the largest (upper) or the smallest id whose time is in a range. */
+SNOWFLAKE_FUNCTIONS(seqid_snowflake_bound, seqid_snowflake53_bound)
 {
 	int64		first_id;
 	int64		last_id;
@@ -121,27 +110,23 @@ bound(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	PG_RETURN_INT64(PG_GETARG_BOOL(1) ? last_id : first_id);
 }
 
-LAYOUT_PG_FUNCTION_INFO_V1(seqid_snowflake_bound, bound, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(seqid_snowflake53_bound, bound, snowflake_53);
-
 static void
 comb_span(FunctionCallInfo fcinfo, int n, UuidHalves *first, UuidHalves *last)
 {
-	TimeSpan	span = span_of_range(fcinfo, n, 0, COMB_MAX_UNIX_MS * COMB_US_PER_MS + 999);
+	TimeSpan	span = span_of_range(fcinfo, n, 0, COMB_MAX_UNIX_US);
 
 	*first = comb_compose(COMB_MAX_TICK, COMB_RANDOM_MASK);
 	*last = comb_compose(0, 0);
 	if (span.first_us <= span.last_us)
 	{
-		*first = comb_compose(comb_tick_of_us(span.first_us), 0);
-		*last = comb_compose(comb_tick_of_us(span.last_us + 1) - 1, COMB_RANDOM_MASK);
+		*first = comb_first_of_us(span.first_us);
+		*last = comb_last_of_us(span.last_us);
 	}
 }
 
 /*
- * comb_uuid_in(id uuid, range tstzrange) returns boolean
- *	  Whether the COMB's time is in the range.  Any other UUID is compared with the COMBs
- *	  of the range as if it were one.
+ * Whether the time of a COMB is in a range.  Any other UUID is compared with the COMBs of the
+ * range as if it were one.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_in);
 Datum
@@ -155,10 +140,6 @@ comb_uuid_in(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(id >= uuid_number(first) && id <= uuid_number(last));
 }
 
-/*
- * seqid.comb_uuid_bound(range tstzrange, upper boolean) returns uuid
- *	  The largest (upper) or the smallest COMB whose time is in the range.
- */
 PG_FUNCTION_INFO_V1(seqid_comb_uuid_bound);
 Datum
 seqid_comb_uuid_bound(PG_FUNCTION_ARGS)

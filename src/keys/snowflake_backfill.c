@@ -216,20 +216,10 @@ begin_backfill(FunctionCallInfo fcinfo, int64 last_tick)
 }
 
 /*
- * snowflake_backfill(created_at timestamptz, shard bigint, after bigint) returns bigint
- *	  A window function.  Returns ids in the order of the rows, each with the row's
- *	  millisecond, or a later one if the previous rows have used that up.  All are
- *	  greater than "after" unless that is NULL.  Times before 2023 count as its first
- *	  millisecond.  A row whose time or shard is NULL gets NULL.
- *	  Errors: 22023 if the time is in the future, the rows are not in the order of their
- *	  times, the shard is out of range, or "after" is of another shard or much later than
- *	  the first row.  22003 if "after" is out of range.  55000 if this server can issue
- *	  the shard or has issued it since it started, if the wait for the clock would
- *	  exceed seqid.max_lead, or if the mark is missing.  2200H if the 41 bits of time
- *	  are used up.
+ * Returns ids in the order of the rows, from (created_at timestamptz, shard bigint, after
+ * bigint).  A row whose time or shard is NULL gets NULL.
  */
-static Datum
-backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+SNOWFLAKE_FUNCTIONS(snowflake_backfill, snowflake53_backfill)
 {
 	WindowObject window = PG_WINDOW_OBJECT();
 	bool		no_time;
@@ -268,6 +258,3 @@ backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	(void) seqid_cover_with_mark(now_ms);
 	PG_RETURN_INT64(snowflake_of_tick(layout, tick, shard));
 }
-
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_backfill, backfill, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_backfill, backfill, snowflake_53);
