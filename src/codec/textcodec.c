@@ -9,9 +9,7 @@
  */
 #include "postgres.h"
 
-#include "bits/base62.h"
-#include "bits/crockford32.h"
-#include "bits/typeid.h"
+#include "bits/text_forms.h"
 #include "bits/uuid_bits.h"
 #include "fmgr.h"
 #include "pg/compat.h"
@@ -109,10 +107,6 @@ uuid_result(uint128 number)
 	return UUIDPGetDatum(uuid_store(palloc(UUID_LEN), uuid_halves_of_number(number)));
 }
 
-/*
- * base62_encode_bigint(id bigint) returns text
- *	  The digits 0-9A-Za-z of the id, at most 11, without leading zeros.
- */
 PG_FUNCTION_INFO_V1(base62_encode_bigint);
 Datum
 base62_encode_bigint(PG_FUNCTION_ARGS)
@@ -120,11 +114,6 @@ base62_encode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(encode_base62((uint64) PG_GETARG_INT64(0)));
 }
 
-/*
- * base62_decode_bigint(encoded text) returns bigint
- *	  The inverse of base62_encode_bigint; leading zeros are allowed.  22P02 for no
- *	  digits, other characters or more than 64 bytes, 22003 for more than 64 bits.
- */
 PG_FUNCTION_INFO_V1(base62_decode_bigint);
 Datum
 base62_decode_bigint(PG_FUNCTION_ARGS)
@@ -132,10 +121,6 @@ base62_decode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) decode(PG_GETARG_DATUM(0), &base62_bigint));
 }
 
-/*
- * base62_encode_uuid(id uuid) returns text
- *	  The digits 0-9A-Za-z of the UUID, at most 22, without leading zeros.
- */
 PG_FUNCTION_INFO_V1(base62_encode_uuid);
 Datum
 base62_encode_uuid(PG_FUNCTION_ARGS)
@@ -143,11 +128,6 @@ base62_encode_uuid(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(encode_base62(uuid_argument(fcinfo, 0)));
 }
 
-/*
- * base62_decode_uuid(encoded text) returns uuid
- *	  The inverse of base62_encode_uuid; leading zeros are allowed.  22P02 for no digits,
- *	  other characters or more than 64 bytes, 22003 for more than 128 bits.
- */
 PG_FUNCTION_INFO_V1(base62_decode_uuid);
 Datum
 base62_decode_uuid(PG_FUNCTION_ARGS)
@@ -156,9 +136,8 @@ base62_decode_uuid(PG_FUNCTION_ARGS)
 }
 
 /*
- * crockford32_encode_bigint(id bigint) returns text
- *	  The 13 characters of the id, the form of a TSID.  Texts of ids that are not
- *	  negative sort as the ids do, in the collation "C".
+ * Texts of ids that are not negative sort as the ids do, in the collation "C", and texts of
+ * UUIDs as the UUIDs do.
  */
 PG_FUNCTION_INFO_V1(crockford32_encode_bigint);
 Datum
@@ -167,12 +146,6 @@ crockford32_encode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(encode_crockford32((uint64) PG_GETARG_INT64(0), CROCKFORD32_DIGITS_64));
 }
 
-/*
- * crockford32_decode_bigint(encoded text) returns bigint
- *	  The id of 13 characters, in either case, with I and L for 1, O for 0, and hyphens
- *	  anywhere, in at most 64 bytes.  22P02 for any other text, 22003 for a first character
- *	  above F.
- */
 PG_FUNCTION_INFO_V1(crockford32_decode_bigint);
 Datum
 crockford32_decode_bigint(PG_FUNCTION_ARGS)
@@ -180,11 +153,6 @@ crockford32_decode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) decode(PG_GETARG_DATUM(0), &crockford32_bigint));
 }
 
-/*
- * crockford32_encode_uuid(id uuid) returns text
- *	  The 26 characters of the UUID, the form of a ULID.  The texts sort as the UUIDs do,
- *	  in the collation "C".
- */
 PG_FUNCTION_INFO_V1(crockford32_encode_uuid);
 Datum
 crockford32_encode_uuid(PG_FUNCTION_ARGS)
@@ -192,11 +160,6 @@ crockford32_encode_uuid(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(encode_crockford32(uuid_argument(fcinfo, 0), CROCKFORD32_DIGITS_128));
 }
 
-/*
- * crockford32_decode_uuid(encoded text) returns uuid
- *	  The UUID of 26 characters, read as crockford32_decode_bigint does.  22P02 for any
- *	  other text, 22003 for a first character above 7.
- */
 PG_FUNCTION_INFO_V1(crockford32_decode_uuid);
 Datum
 crockford32_decode_uuid(PG_FUNCTION_ARGS)
@@ -204,11 +167,7 @@ crockford32_decode_uuid(PG_FUNCTION_ARGS)
 	return uuid_result(decode(PG_GETARG_DATUM(0), &crockford32_uuid));
 }
 
-/*
- * typeid_encode(prefix text, id uuid) returns text
- *	  The TypeID of the UUID: order_01h455vb4pex5vsknk084sn02q.  An empty prefix has no
- *	  underscore.  22P02 for a prefix that the specification does not allow.
- */
+/* The TypeID of a prefix and a UUID, such as order_01h455vb4pex5vsknk084sn02q. */
 PG_FUNCTION_INFO_V1(typeid_encode);
 Datum
 typeid_encode(PG_FUNCTION_ARGS)
@@ -241,10 +200,6 @@ checked_typeid(Datum argument, size_t *prefix_length, uint128 *uuid)
 	return input;
 }
 
-/*
- * typeid_decode(typeid text) returns uuid
- *	  The UUID of a TypeID with any prefix.  22P02 for any other text.
- */
 PG_FUNCTION_INFO_V1(typeid_decode);
 Datum
 typeid_decode(PG_FUNCTION_ARGS)
@@ -256,10 +211,6 @@ typeid_decode(PG_FUNCTION_ARGS)
 	return uuid_result(uuid);
 }
 
-/*
- * typeid_prefix(typeid text) returns text
- *	  The prefix of a TypeID, '' if it has none.  22P02 for any other text.
- */
 PG_FUNCTION_INFO_V1(typeid_prefix);
 Datum
 typeid_prefix(PG_FUNCTION_ARGS)

@@ -8,14 +8,12 @@
  */
 #include "postgres.h"
 
-#include "bits/base62.h"
 #include "bits/comb_layout.h"
-#include "bits/crockford32.h"
 #include "bits/jump_hash.h"
 #include "bits/scatter_permutation.h"
 #include "bits/shard_list.h"
 #include "bits/snowflake_layout.h"
-#include "bits/typeid.h"
+#include "bits/text_forms.h"
 
 /* The server's own are not linked. */
 #undef fprintf
