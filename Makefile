@@ -48,7 +48,6 @@ OBJS = \
 	src/intern/dictionary_sql.o \
 	src/intern/intern.o \
 	src/intern/intern_ddl.o \
-	src/horizon.o \
 	src/planner_support.o \
 	src/settled.o \
 	src/replay.o \

@@ -347,44 +347,24 @@ has_prepared(void)
 	return count > 0;
 }
 
-PreparedWriter *
-seqid_prepared_writers(int *count)
-{
-	LockData   *data;
-	PreparedWriter *writers;
-
-	*count = 0;
-	if (max_prepared_xacts == 0 || !has_prepared())
-		return NULL;
-
-	data = GetLockStatusData();
-	writers = palloc(data->nelements * sizeof(PreparedWriter));
-	for (int i = 0; i < data->nelements; i++)
-	{
-		const		LockInstanceData *lock = &data->locks[i];
-		PreparedWriter *writer = &writers[*count];
-
-		/* Until it is prepared, the transaction is in a slot. */
-		if (lock->pid != 0 || !is_prepared_lock(&lock->locktag) ||
-			prepared_lock_ms(&lock->locktag) == 0)
-			continue;
-
-		snprintf(writer->virtualtransaction, sizeof(writer->virtualtransaction), "%d/%u",
-				 compat_lock_process(lock), compat_lock_lxid(lock));
-		writer->registered_ms = prepared_lock_ms(&lock->locktag);
-		(*count)++;
-	}
-	return writers;
-}
-
 int64
 seqid_earliest_prepared_ms(int64 at_most)
 {
 	int64		earliest_ms = at_most;
-	int			count;
-	PreparedWriter *writers = seqid_prepared_writers(&count);
+	LockData   *data;
 
-	for (int i = 0; i < count; i++)
-		earliest_ms = Min(earliest_ms, writers[i].registered_ms);
+	if (max_prepared_xacts == 0 || !has_prepared())
+		return at_most;
+
+	data = GetLockStatusData();
+	for (int i = 0; i < data->nelements; i++)
+	{
+		const		LockInstanceData *lock = &data->locks[i];
+		int64		ms = prepared_lock_ms(&lock->locktag);
+
+		/* Until it is prepared, the transaction is in a slot. */
+		if (lock->pid == 0 && is_prepared_lock(&lock->locktag) && ms != 0)
+			earliest_ms = Min(earliest_ms, ms);
+	}
 	return earliest_ms;
 }
