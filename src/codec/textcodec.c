@@ -2,9 +2,6 @@
  * textcodec.c
  *	  Ids as text: base 62, Crockford's base 32, and TypeIDs.
  *
- * Programs whose numbers have 53 bits, such as JavaScript's, can carry these texts, and
- * URLs can contain them.  All functions are immutable.
- *
  * In base 62 and base 32, a negative bigint is the 64-bit number that has the same bits.
  */
 #include "postgres.h"
@@ -15,12 +12,6 @@
 #include "pg/compat.h"
 #include "pg/text_input.h"
 #include "utils/builtins.h"
-
-/*
- * The longest text that is read.  It has room for leading zeros in base 62 and for hyphens
- * in base 32, and an error message can quote all of it.
- */
-#define ENCODED_MAX_BYTES QUOTED_MAX_BYTES
 
 #define MAX_UUID	(~(uint128) 0)
 
@@ -51,14 +42,14 @@ static const Encoding base62_uuid = BASE62(128);
 static const Encoding crockford32_bigint = CROCKFORD32(64, 13);
 static const Encoding crockford32_uuid = CROCKFORD32(128, 26);
 
-/*
- * The number that an argument encodes.  22P02 for other characters or another length,
- * 22003 for a number with more bits than the type.
- */
 static uint128
 decode(Datum argument, const Encoding *encoding)
 {
-	text	   *input = seqid_short_text(argument, ENCODED_MAX_BYTES, encoding->name);
+	/*
+	 * There is room for leading zeros and hyphens; messages can quote all of
+	 * it.
+	 */
+	text	   *input = seqid_short_text(argument, QUOTED_MAX_BYTES, encoding->name);
 	uint128		number;
 	TextDecoding result;
 
@@ -185,7 +176,7 @@ typeid_encode(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(typeid, length));
 }
 
-/* The text of a TypeID, its UUID and the length of its prefix; 22P02 for any other text. */
+/* The text of a TypeID, its UUID and the length of its prefix. */
 static text *
 checked_typeid(Datum argument, size_t *prefix_length, uint128 *uuid)
 {

@@ -73,16 +73,14 @@ snowflake_span(const SnowflakeLayout *layout, FunctionCallInfo fcinfo, int n,
 	TimeSpan	span = span_of_range(fcinfo, n, layout->epoch_unix_ms * 1000,
 									 snowflake_last_ms(layout) * 1000);
 
+	/* An id's time is the beginning of its millisecond. */
+	int64		first_ms = (span.first_us + 999) / 1000;
+	int64		last_ms = span.last_us / 1000;
+
 	*first_id = snowflake_max_id(layout);
 	*last_id = 0;
-	if (span.first_us <= span.last_us)
+	if (first_ms <= last_ms)
 	{
-		/* An id's time is the beginning of its millisecond. */
-		int64		first_ms = (span.first_us + 999) / 1000;
-		int64		last_ms = span.last_us / 1000;
-
-		if (first_ms > last_ms)
-			return;
 		*first_id = snowflake_id(layout, first_ms, 0, 0);
 		*last_id = snowflake_id(layout, last_ms, snowflake_max_shard(layout),
 								snowflake_max_sequence(layout));
