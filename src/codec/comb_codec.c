@@ -39,14 +39,14 @@ seqid_uuid_text(const pg_uuid_t *uuid)
 int64
 seqid_checked_comb(const pg_uuid_t *uuid)
 {
-	UuidHalves	halves = uuid_halves(uuid);
+	uint128		comb = uuid_number(uuid);
 
-	if (!comb_is_valid(halves))
+	if (!uuid_has_version(comb, COMB_VERSION))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("uuid %s is not a COMB", seqid_uuid_text(uuid)),
 				 errdetail("A COMB is a UUID of version 7 and variant 10.")));
-	return comb_tick(halves);
+	return comb_tick(comb);
 }
 
 int64
@@ -92,7 +92,7 @@ comb_uuid_timestamp_text(PG_FUNCTION_ARGS)
 static Datum
 bound_comb(TimestampTz time, bool largest)
 {
-	UuidHalves	comb;
+	uint128		comb;
 
 	if (time < COMB_FIRST_TIME)
 		comb = comb_compose(0, 0);
@@ -123,7 +123,7 @@ PG_FUNCTION_INFO_V1(comb_uuid_is_valid);
 Datum
 comb_uuid_is_valid(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(comb_is_valid(uuid_halves(PG_GETARG_UUID_P(0))));
+	PG_RETURN_BOOL(uuid_has_version(uuid_number(PG_GETARG_UUID_P(0)), COMB_VERSION));
 }
 
 /*

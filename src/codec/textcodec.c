@@ -86,16 +86,10 @@ encode_crockford32(uint128 number, int count)
 	return cstring_to_text_with_len(digits, count);
 }
 
-static uint128
-uuid_argument(FunctionCallInfo fcinfo, int n)
-{
-	return uuid_number(uuid_halves(PG_GETARG_UUID_P(n)));
-}
-
 static Datum
 uuid_result(uint128 number)
 {
-	return UUIDPGetDatum(uuid_store(palloc(UUID_LEN), uuid_halves_of_number(number)));
+	return UUIDPGetDatum(uuid_store(palloc(UUID_LEN), number));
 }
 
 PG_FUNCTION_INFO_V1(base62_encode_bigint);
@@ -116,7 +110,7 @@ PG_FUNCTION_INFO_V1(base62_encode_uuid);
 Datum
 base62_encode_uuid(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_TEXT_P(encode_base62(uuid_argument(fcinfo, 0)));
+	PG_RETURN_TEXT_P(encode_base62(uuid_number(PG_GETARG_UUID_P(0))));
 }
 
 PG_FUNCTION_INFO_V1(base62_decode_uuid);
@@ -148,7 +142,7 @@ PG_FUNCTION_INFO_V1(crockford32_encode_uuid);
 Datum
 crockford32_encode_uuid(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_TEXT_P(encode_crockford32(uuid_argument(fcinfo, 0), CROCKFORD32_DIGITS_128));
+	PG_RETURN_TEXT_P(encode_crockford32(uuid_number(PG_GETARG_UUID_P(0)), CROCKFORD32_DIGITS_128));
 }
 
 PG_FUNCTION_INFO_V1(crockford32_decode_uuid);
@@ -172,7 +166,7 @@ typeid_encode(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("invalid input for TypeID prefix: \"%s\"", text_to_cstring(prefix)),
 				 errdetail("A prefix has only lower-case letters and underscores, and begins and ends with a letter.")));
-	length = typeid_write(VARDATA_ANY(prefix), length, uuid_argument(fcinfo, 1), typeid);
+	length = typeid_write(VARDATA_ANY(prefix), length, uuid_number(PG_GETARG_UUID_P(1)), typeid);
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(typeid, length));
 }
 

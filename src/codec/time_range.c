@@ -109,7 +109,7 @@ SNOWFLAKE_FUNCTIONS(seqid_snowflake_bound, seqid_snowflake53_bound)
 }
 
 static void
-comb_span(FunctionCallInfo fcinfo, int n, UuidHalves *first, UuidHalves *last)
+comb_span(FunctionCallInfo fcinfo, int n, uint128 *first, uint128 *last)
 {
 	TimeSpan	span = span_of_range(fcinfo, n, 0, COMB_MAX_UNIX_US);
 
@@ -130,20 +130,20 @@ PG_FUNCTION_INFO_V1(comb_uuid_in);
 Datum
 comb_uuid_in(PG_FUNCTION_ARGS)
 {
-	uint128		id = uuid_number(uuid_halves(PG_GETARG_UUID_P(0)));
-	UuidHalves	first;
-	UuidHalves	last;
+	uint128		id = uuid_number(PG_GETARG_UUID_P(0));
+	uint128		first;
+	uint128		last;
 
 	comb_span(fcinfo, 1, &first, &last);
-	PG_RETURN_BOOL(id >= uuid_number(first) && id <= uuid_number(last));
+	PG_RETURN_BOOL(id >= first && id <= last);
 }
 
 PG_FUNCTION_INFO_V1(seqid_comb_uuid_bound);
 Datum
 seqid_comb_uuid_bound(PG_FUNCTION_ARGS)
 {
-	UuidHalves	first;
-	UuidHalves	last;
+	uint128		first;
+	uint128		last;
 
 	comb_span(fcinfo, 0, &first, &last);
 	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), PG_GETARG_BOOL(1) ? last : first));

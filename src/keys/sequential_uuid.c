@@ -40,13 +40,13 @@ uuid_in_block(int64 value, int32 block_size, int32 block_count)
 	int			bits = prefix_bits(block_count);
 	int64		size = Max(1, ((int64) block_size * block_count) >> bits);
 	uint64		block = (uint64) (value / size);
-	UuidHalves	halves;
+	uint64		random[2];
 
-	seqid_random_bytes(&halves, sizeof(halves));
+	seqid_random_bytes(random, sizeof(random));
 
 	/* The shift drops the high bits of the block number, which is the mod. */
-	halves.high = block << (64 - bits) | halves.high >> bits;
-	return uuid_store(palloc(UUID_LEN), uuid_stamp(halves, 4));
+	return uuid_store(palloc(UUID_LEN),
+					  uuid_stamp(block << (64 - bits) | random[0] >> bits, random[1], 4));
 }
 
 static int32
