@@ -8,6 +8,7 @@
 #include "bits/comb_layout.h"
 #include "bits/snowflake_layout.h"
 #include "catalog/pg_authid.h"
+#include "clock/sequence_look.h"
 #include "clock/settled_bound.h"
 #include "clock/settled_horizon.h"
 #include "clock/transaction_slot.h"
@@ -58,6 +59,15 @@ comb_bound(int64 horizon_ms)
 	return UUIDPGetDatum(uuid_store(palloc(UUID_LEN), comb_compose(tick, 0)));
 }
 
+/* The first argument.  0 is no sequence, but KEYS_OF_SEQID. */
+static Oid
+sequence_argument(FunctionCallInfo fcinfo)
+{
+	if (PG_GETARG_OID(0) == KEYS_OF_SEQID)
+		seqid_check_followed_sequence(InvalidOid);
+	return PG_GETARG_OID(0);
+}
+
 /* ------------------------------------------------------------------------
  * For the statement that calls
  * ------------------------------------------------------------------------
@@ -71,7 +81,7 @@ PG_FUNCTION_INFO_V1(seqid_settled);
 Datum
 seqid_settled(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(seqid_settled_bound(PG_GETARG_OID(0), seqid_active_snapshot()));
+	PG_RETURN_INT64(seqid_settled_bound(sequence_argument(fcinfo), seqid_active_snapshot()));
 }
 
 /* NO_BOUND, or a time in milliseconds since 1970. */
@@ -171,7 +181,7 @@ seqid_sequence_horizon(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("sequence must not be NULL")));
-	values[0] = Int64GetDatum(settle(PG_GETARG_OID(0), "seqid.sequence_horizon",
+	values[0] = Int64GetDatum(settle(sequence_argument(fcinfo), "seqid.sequence_horizon",
 									 &values[1], &values[2], &values[3]));
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }
