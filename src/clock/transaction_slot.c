@@ -61,7 +61,8 @@
 
 /*
  * The tag of an advisory lock ends with a class.  Users can acquire locks of class 1
- * and 2.  Ours contain the time between the database and the class.
+ * and 2.  Ours contain the time between the database and the class, where the view
+ * seqid.horizon_holders finds it.
  */
 #define PREPARED_LOCK_CLASS	53
 

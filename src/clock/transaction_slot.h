@@ -40,7 +40,7 @@ seqid_register_writer(void)
  */
 extern int64 seqid_earliest_registered_ms(int64 at_most);
 
-/* The earliest time of prepared transactions, or at_most.  In pg_locks they show theirs. */
+/* The earliest time of prepared transactions, or at_most. */
 extern int64 seqid_earliest_prepared_ms(int64 at_most);
 
 /* The number of slots, for seqid_read_slot(). */
