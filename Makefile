@@ -31,14 +31,12 @@ OBJS = \
 	src/clock/settled_horizon.o \
 	src/clock/transaction_slot.o \
 	src/codec/bitpack.o \
-	src/codec/comb_check.o \
 	src/codec/comb_codec.o \
 	src/codec/jump_hash.o \
 	src/codec/snowflake_codec.o \
 	src/codec/textcodec.o \
 	src/codec/time_range.o \
 	src/keys/comb.o \
-	src/keys/key_run.o \
 	src/keys/scatter.o \
 	src/keys/sequential_uuid.o \
 	src/keys/snowflake.o \
@@ -50,7 +48,6 @@ OBJS = \
 	src/intern/dictionary_sql.o \
 	src/intern/intern.o \
 	src/intern/intern_ddl.o \
-	src/horizon.o \
 	src/planner_support.o \
 	src/settled.o \
 	src/replay.o \

@@ -823,19 +823,27 @@ LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.has_replayed(pg_lsn, bigint, bigint) IS
 'whether this server, standby or primary, has the WAL of that primary up to lsn, so that later statements see the rows below the horizon that was returned with it; false for an earlier server lifetime';
 
-CREATE FUNCTION seqid.horizon_slots(OUT pid int, OUT virtualtransaction text, OUT held timestamptz)
+CREATE FUNCTION seqid.horizon_slots(OUT pid int, OUT held timestamptz)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'seqid_horizon_slots'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION seqid.horizon_slots() IS
-'transactions of the view seqid.horizon_holders that have generated keys';
+'sessions of the view seqid.horizon_holders that have generated keys';
 
--- A transaction holds a sequence with a lock in conflict with ShareLock; see
--- src/clock/sequence_look.c.
+-- A prepared transaction that has generated keys has a lock with its time; see
+-- src/clock/transaction_slot.c.  A transaction holds a sequence with a lock in conflict
+-- with ShareLock; see src/clock/sequence_look.c.
 CREATE VIEW seqid.horizon_holders AS
 	SELECT h.pid, p.gid, h.held, coalesce(a.xact_start, p.prepared) AS since, h.sequence
-	  FROM (SELECT s.pid, s.virtualtransaction, s.held, NULL::regclass AS sequence
+	  FROM (SELECT s.pid, NULL AS virtualtransaction, s.held, NULL::regclass AS sequence
 			  FROM seqid.horizon_slots() s
+			 UNION ALL
+			SELECT NULL, l.virtualtransaction,
+				   to_timestamp((l.classid::bigint << 32 | l.objid::bigint) / 1000.0), NULL
+			  FROM pg_locks l
+			 WHERE l.locktype = 'advisory' AND l.objsubid = 53 AND l.pid IS NULL
+			   AND (l.classid <> 0 OR l.objid <> 0)
+			   AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 			 UNION ALL
 			SELECT DISTINCT l.pid, CASE WHEN l.pid IS NULL THEN l.virtualtransaction END,
 				   NULL::timestamptz, l.relation::regclass

@@ -163,7 +163,7 @@ CREATE UNLOGGED SEQUENCE unlogged;
 CREATE TEMPORARY SEQUENCE temporary;
 SELECT log_cnt FROM seqid.clock_mark WHERE snowflake_nextval(5) > 0 \gset
 SELECT s, error_of(format('CALL seqid.sequence_horizon(%L)', s))
-  FROM unnest(ARRAY['cached', 'cycling', 'downward', 'unlogged', 'temporary', 'seqid.clock_mark', 'events', 'nothing', '1']) s;
+  FROM unnest(ARRAY['cached', 'cycling', 'downward', 'unlogged', 'temporary', 'seqid.clock_mark', 'events', 'nothing', '1', '0']) s;
 SELECT 'the mark keeps its nonce', log_cnt = :log_cnt FROM seqid.clock_mark;
 
 --

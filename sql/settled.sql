@@ -183,7 +183,7 @@ CREATE UNLOGGED SEQUENCE settled_unlogged;
 CREATE TEMPORARY SEQUENCE settled_temporary;
 SELECT s || ': ' || error_of(format('SELECT seqid.settled(%L)', s))
   FROM unnest(ARRAY['settled_cache', 'settled_cycle', 'settled_down', 'settled_unlogged', 'settled_temporary',
-					'seqid.clock_mark', 'outbox', '4294967295']) s;
+					'seqid.clock_mark', 'outbox', '4294967295', '0']) s;
 -- a branch that does not run
 SELECT 'not called: ' || CASE WHEN random() > 2 THEN seqid.settled('settled_cache') ELSE 0 END;
 -- a cursor that is first read after too many later snapshots

@@ -1,19 +1,32 @@
 /*
  * settled.c
- *	  SQL functions that return settled bounds for the statement that calls them.
+ *	  Settled bounds, and the transactions that hold them, for SQL.
  */
 #include "postgres.h"
 
+#include "access/xact.h"
+#include "bits/comb_layout.h"
 #include "bits/snowflake_layout.h"
+#include "catalog/pg_authid.h"
+#include "clock/sequence_look.h"
 #include "clock/settled_bound.h"
 #include "clock/settled_horizon.h"
+#include "clock/transaction_slot.h"
 #include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
 #include "pg/active_snapshot.h"
+#include "pg/pg_epoch.h"
+#include "pg/result_row.h"
+#include "state/server_shard.h"
+#include "utils/acl.h"
+#include "utils/pg_lsn.h"
 #include "utils/plancache.h"
-#include "utils/uuid.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 /*
  * The cost of a call in a generic plan.  It is so high that the server makes a plan for each
@@ -22,20 +35,53 @@
 #define GENERIC_PLAN_COST	1e9
 
 /*
- * seqid.settled(sequence regclass) returns bigint
- *	  Returns a bound for the snapshot of the statement: each row whose key is a smaller
- *	  value of the sequence is visible to it, or will never appear.  The smallest bigint if
- *	  nothing is known, for example because a transaction was open before the first call.
- *	  Errors: 42501 without USAGE, SELECT or UPDATE on the sequence; 42P01, 42809 if it is
- *	  not a sequence; 55000 if it has CACHE above 1, CYCLE or a negative INCREMENT, or is not
- *	  permanent; 25006 on a standby; 54000 for a snapshot older than the last 64 of the
- *	  transaction.
+ * The smallest id with a time.  After the end of the layout's time, its largest id plus 1, or
+ * the largest bigint; the smallest bigint for a time before the first one.
+ */
+static Datum
+snowflake_bound(const SnowflakeLayout *layout, int64 horizon_ms)
+{
+	int64		bound = PG_INT64_MIN;
+
+	if (horizon_ms > snowflake_last_ms(layout))
+		bound = Min(snowflake_max_id(layout), PG_INT64_MAX - 1) + 1;
+	else if (horizon_ms >= layout->epoch_unix_ms)
+		bound = snowflake_id(layout, horizon_ms, 0, 0);
+	return Int64GetDatum(bound);
+}
+
+/* The smallest COMB with a time. */
+static Datum
+comb_bound(int64 horizon_ms)
+{
+	int64		tick = tick_of_ms(COMB_FRACTION_BITS, Max(horizon_ms, 0));
+
+	return UUIDPGetDatum(uuid_store(palloc(UUID_LEN), comb_compose(tick, 0)));
+}
+
+/* The first argument.  0 is no sequence, but KEYS_OF_SEQID. */
+static Oid
+sequence_argument(FunctionCallInfo fcinfo)
+{
+	if (PG_GETARG_OID(0) == KEYS_OF_SEQID)
+		seqid_check_followed_sequence(InvalidOid);
+	return PG_GETARG_OID(0);
+}
+
+/* ------------------------------------------------------------------------
+ * For the statement that calls
+ * ------------------------------------------------------------------------
+ */
+
+/*
+ * A bound for the snapshot of the statement: each row whose key is a smaller value of the
+ * sequence is visible to it, or will never appear.  The smallest bigint if nothing is known.
  */
 PG_FUNCTION_INFO_V1(seqid_settled);
 Datum
 seqid_settled(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(seqid_settled_bound(PG_GETARG_OID(0), seqid_active_snapshot()));
+	PG_RETURN_INT64(seqid_settled_bound(sequence_argument(fcinfo), seqid_active_snapshot()));
 }
 
 /* NO_BOUND, or a time in milliseconds since 1970. */
@@ -45,32 +91,130 @@ settled_ms(void)
 	return seqid_settled_bound(KEYS_OF_SEQID, seqid_active_snapshot());
 }
 
-/*
- * seqid.settled_snowflake() returns bigint
- * seqid.settled_snowflake53() returns bigint
- * seqid.settled_comb_uuid() returns uuid
- *	  Return bounds as seqid.settled() does, for keys that this database generates.
- *	  Errors: 25006 on a standby; 54000 as seqid.settled(); 55000 if the mark is missing.
- */
 PG_FUNCTION_INFO_V1(seqid_settled_snowflake);
 Datum
 seqid_settled_snowflake(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(settled_snowflake_bound(&snowflake_64, settled_ms()));
+	return snowflake_bound(&snowflake_64, settled_ms());
 }
 
 PG_FUNCTION_INFO_V1(seqid_settled_snowflake53);
 Datum
 seqid_settled_snowflake53(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(settled_snowflake_bound(&snowflake_53, settled_ms()));
+	return snowflake_bound(&snowflake_53, settled_ms());
 }
 
 PG_FUNCTION_INFO_V1(seqid_settled_comb_uuid);
 Datum
 seqid_settled_comb_uuid(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_UUID_P(settled_comb_bound(settled_ms()));
+	return comb_bound(settled_ms());
+}
+
+/* ------------------------------------------------------------------------
+ * For later statements
+ * ------------------------------------------------------------------------
+ */
+
+/*
+ * Returns the horizon of a procedure, and sets lsn, timeline and lifetime.  A server for which
+ * seqid.has_replayed() returns true for these has all rows of transactions that have ended.
+ */
+static int64
+settle(Oid followed, const char *procedure, Datum *lsn, Datum *timeline, Datum *lifetime)
+{
+	XLogRecPtr	flushed;
+	int64		horizon;
+
+	/*
+	 * A later statement must have a newer snapshot than the horizon.
+	 * Otherwise it misses rows of transactions that ended in between,
+	 * although the horizon has passed them.
+	 */
+	if (IsolationUsesXactSnapshot())
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("%s needs isolation level READ COMMITTED", procedure),
+				 errdetail("Under %s, later statements of the transaction do not see all settled rows.",
+						   XactIsoLevel == XACT_SERIALIZABLE ? "SERIALIZABLE" : "REPEATABLE READ"),
+				 errhint("Begin the transaction with BEGIN ISOLATION LEVEL READ COMMITTED.")));
+	seqid_prevent_during_recovery(psprintf("execute %s()", procedure));
+
+	/* In this order: the number is logged before lsn. */
+	*lifetime = Int64GetDatum(seqid_log_lifetime());
+	horizon = seqid_settle(followed, &flushed);
+	*lsn = LSNGetDatum(flushed);
+	*timeline = Int64GetDatum((int64) seqid_timeline());
+	return horizon;
+}
+
+/*
+ * seqid.horizon(), whose arguments are ignored.  Every transaction of this database that
+ * generated a key with an earlier time than the horizon has ended, and no such key will be
+ * generated.
+ */
+PG_FUNCTION_INFO_V1(seqid_horizon);
+Datum
+seqid_horizon(PG_FUNCTION_ARGS)
+{
+	Datum		values[7];
+	bool		nulls[7] = {false};
+	int64		horizon_ms = settle(KEYS_OF_SEQID, "seqid.horizon", &values[1], &values[2], &values[6]);
+
+	values[0] = TimestampTzGetDatum(pg_time_of_unix_ms(horizon_ms));
+	values[3] = snowflake_bound(&snowflake_64, horizon_ms);
+	values[4] = snowflake_bound(&snowflake_53, horizon_ms);
+	values[5] = comb_bound(horizon_ms);
+	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
+}
+
+/* seqid.sequence_horizon(), whose arguments but the sequence are ignored. */
+PG_FUNCTION_INFO_V1(seqid_sequence_horizon);
+Datum
+seqid_sequence_horizon(PG_FUNCTION_ARGS)
+{
+	Datum		values[4];
+	bool		nulls[4] = {false};
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("sequence must not be NULL")));
+	values[0] = Int64GetDatum(settle(sequence_argument(fcinfo), "seqid.sequence_horizon",
+									 &values[1], &values[2], &values[3]));
+	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
+}
+
+/*
+ * Returns rows (pid, held) of the sessions of this database whose transactions have generated
+ * keys.  held is the time that the horizon cannot pass before the transaction ends; NULL
+ * unless the current role can see when transactions of that role began.
+ */
+PG_FUNCTION_INFO_V1(seqid_horizon_slots);
+Datum
+seqid_horizon_slots(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < seqid_slot_count(); i++)
+	{
+		Oid			role = ProcGlobal->allProcs[i].roleId;
+		Datum		values[2];
+		bool		nulls[2] = {false};
+		int64		held_ms;
+		int			pid;
+
+		if (!seqid_read_slot(i, &held_ms, &pid))
+			continue;
+		values[0] = Int32GetDatum(pid);
+		values[1] = TimestampTzGetDatum(pg_time_of_unix_ms(held_ms));
+		nulls[1] = !has_privs_of_role(GetUserId(), role) &&
+			!has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	return (Datum) 0;
 }
 
 /* ------------------------------------------------------------------------
@@ -125,10 +269,6 @@ set_cost(SupportRequestCost *request)
 	return true;
 }
 
-/*
- * seqid.settled_support(internal) returns internal
- *	  The planner support function of the functions above.
- */
 PG_FUNCTION_INFO_V1(seqid_settled_support);
 Datum
 seqid_settled_support(PG_FUNCTION_ARGS)

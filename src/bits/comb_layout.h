@@ -22,7 +22,6 @@
 #include "bits/uuid_bits.h"
 
 #define COMB_VERSION			7
-#define COMB_VARIANT			2
 #define COMB_FRACTION_BITS		14
 #define COMB_LOW_FRACTION_BITS	2
 #define COMB_RANDOM_BITS		60
@@ -32,6 +31,7 @@
 #define COMB_RANDOM_MASK	((UINT64CONST(1) << COMB_RANDOM_BITS) - 1)
 
 #define COMB_US_PER_MS		1000
+#define COMB_MAX_UNIX_US	(COMB_MAX_UNIX_MS * COMB_US_PER_MS + COMB_US_PER_MS - 1)
 
 /* The tick in which a microsecond begins; unix_us must not be negative. */
 static inline int64
@@ -56,34 +56,39 @@ comb_tick_us(int64 tick)
 }
 
 /* Composes a COMB from a tick and the lower 60 bits of random. */
-static inline UuidHalves
+static inline uint128
 comb_compose(int64 tick, uint64 random)
 {
-	UuidHalves	halves;
+	uint64		high = (uint64) (tick >> COMB_FRACTION_BITS) << 16 |
+	((uint64) (tick >> COMB_LOW_FRACTION_BITS) & 0xFFF);
+	uint64		low = ((uint64) tick & 3) << COMB_RANDOM_BITS | (random & COMB_RANDOM_MASK);
 
-	halves.high = (uint64) (tick >> COMB_FRACTION_BITS) << 16 |
-		(uint64) COMB_VERSION << 12 |
-		((uint64) (tick >> COMB_LOW_FRACTION_BITS) & 0xFFF);
-	halves.low = (uint64) COMB_VARIANT << 62 |
-		((uint64) tick & 3) << COMB_RANDOM_BITS |
-		(random & COMB_RANDOM_MASK);
-	return halves;
+	return uuid_stamp(high, low, COMB_VERSION);
 }
 
-static inline bool
-comb_is_valid(UuidHalves halves)
+/* The smallest COMB of a microsecond. */
+static inline uint128
+comb_first_of_us(int64 unix_us)
 {
-	return uuid_version(halves) == COMB_VERSION &&
-		uuid_variant(halves) == COMB_VARIANT;
+	return comb_compose(comb_tick_of_us(unix_us), 0);
+}
+
+/* The largest one.  Its tick is the one before that in which the next microsecond begins. */
+static inline uint128
+comb_last_of_us(int64 unix_us)
+{
+	return comb_compose(comb_tick_of_us(unix_us + 1) - 1, COMB_RANDOM_MASK);
 }
 
 /* Returns the tick of a valid COMB. */
 static inline int64
-comb_tick(UuidHalves halves)
+comb_tick(uint128 comb)
 {
-	return (int64) (halves.high >> 16) << COMB_FRACTION_BITS |
-		(int64) (halves.high & 0xFFF) << COMB_LOW_FRACTION_BITS |
-		(int64) ((halves.low >> COMB_RANDOM_BITS) & 3);
+	uint64		high = (uint64) (comb >> 64);
+
+	return (int64) (high >> 16) << COMB_FRACTION_BITS |
+		(int64) (high & 0xFFF) << COMB_LOW_FRACTION_BITS |
+		(int64) ((uint64) comb >> COMB_RANDOM_BITS & 3);
 }
 
 #endif							/* SEQID_COMB_LAYOUT_H */

@@ -6,14 +6,11 @@
  *
  *	 0 | milliseconds since an epoch | shard | sequence
  *
- * A constant of type SnowflakeLayout defines the epoch and the width of each field.
- * Every function here takes a layout; the compiler computes with its constants.  Array
- * sizes, limits and numbers in messages are derived from the layouts as well.
+ * A layout is a constant, and the compiler computes with it.  The epoch is known only here:
+ * all functions take and return milliseconds since 1970.  A tick of a shard's counter has the
+ * time and the sequence of an id; see tick.h.
  *
- * The epoch is known only here: all functions take and return milliseconds since 1970.
- * A tick of a shard's counter has the time and the sequence of an id; see tick.h.
- *
- * These functions do not check ranges.  Callers must do so before they compose an id.
+ * Callers must check ranges before they compose an id.
  */
 #ifndef SEQID_SNOWFLAKE_LAYOUT_H
 #define SEQID_SNOWFLAKE_LAYOUT_H
@@ -65,10 +62,7 @@ static const SnowflakeLayout *const snowflake_layouts[SNOWFLAKE_LAYOUTS] = {
 /* Number of shards of the layout that has the most. */
 #define SNOWFLAKE_MAX_SHARDS	SNOWFLAKE_64_SHARDS
 
-/*
- * Number of shards of all layouts.  Each has a counter of its own, because layouts differ
- * in the width of a tick.  The counters of a layout begin at its first_word.
- */
+/* Number of counters, of all layouts.  Those of a layout begin at its first_word. */
 #define SNOWFLAKE_WORDS			(SNOWFLAKE_64_SHARDS + SNOWFLAKE_53_SHARDS)
 
 /* The last millisecond that an id can contain. */

@@ -1,9 +1,9 @@
 /*
  * uuid_bits.h
- *	  A UUID as two numbers, and its version and variant (RFC 9562, section 4).
+ *	  A UUID as a number, and its version and variant (RFC 9562, section 4).
  *
- * The high half consists of bytes 0 to 7, big-endian, with the version in bits 15 to
- * 12.  The low half consists of bytes 8 to 15, with the variant in its top two bits.
+ * The high half has the version in bits 15 to 12, and the low half the variant in its top two
+ * bits.
  */
 #ifndef SEQID_UUID_BITS_H
 #define SEQID_UUID_BITS_H
@@ -13,69 +13,45 @@
 #include "port/pg_bswap.h"
 #include "utils/uuid.h"
 
-typedef struct UuidHalves
+static inline uint128
+uuid_of_halves(uint64 high, uint64 low)
 {
-	uint64		high;
-	uint64		low;
-} UuidHalves;
-
-static inline UuidHalves
-uuid_halves(const pg_uuid_t *uuid)
-{
-	UuidHalves	halves;
-
-	memcpy(&halves, uuid->data, UUID_LEN);
-	halves.high = pg_ntoh64(halves.high);
-	halves.low = pg_ntoh64(halves.low);
-	return halves;
+	return (uint128) high << 64 | low;
 }
 
-/* Stores the halves in *uuid, and returns uuid. */
-static inline pg_uuid_t *
-uuid_store(pg_uuid_t *uuid, UuidHalves halves)
+static inline uint128
+uuid_number(const pg_uuid_t *uuid)
 {
-	halves.high = pg_hton64(halves.high);
-	halves.low = pg_hton64(halves.low);
-	memcpy(uuid->data, &halves, UUID_LEN);
+	uint64		halves[2];
+
+	memcpy(halves, uuid->data, UUID_LEN);
+	return uuid_of_halves(pg_ntoh64(halves[0]), pg_ntoh64(halves[1]));
+}
+
+/* Stores the number in *uuid, and returns uuid. */
+static inline pg_uuid_t *
+uuid_store(pg_uuid_t *uuid, uint128 number)
+{
+	uint64		halves[2] = {pg_hton64((uint64) (number >> 64)), pg_hton64((uint64) number)};
+
+	memcpy(uuid->data, halves, UUID_LEN);
 	return uuid;
 }
 
-/* The UUID as one number. */
+/* Sets the version, and the variant of RFC 9562, which is 10. */
 static inline uint128
-uuid_number(UuidHalves halves)
+uuid_stamp(uint64 high, uint64 low, int version)
 {
-	return (uint128) halves.high << 64 | halves.low;
+	return uuid_of_halves((high & ~UINT64CONST(0xF000)) | (uint64) version << 12,
+						  (low & ~(UINT64CONST(3) << 62)) | UINT64CONST(2) << 62);
 }
 
-static inline UuidHalves
-uuid_halves_of_number(uint128 number)
+/* Whether the UUID has the version, and the variant of RFC 9562. */
+static inline bool
+uuid_has_version(uint128 number, int version)
 {
-	return (UuidHalves)
-	{
-		(uint64) (number >> 64), (uint64) number
-	};
-}
-
-static inline int
-uuid_version(UuidHalves halves)
-{
-	return (int) ((halves.high >> 12) & 0xF);
-}
-
-/* Returns the top two bits of the variant, which are 10 in RFC 9562's UUIDs. */
-static inline int
-uuid_variant(UuidHalves halves)
-{
-	return (int) (halves.low >> 62);
-}
-
-/* Sets the version, and the variant of RFC 9562. */
-static inline UuidHalves
-uuid_stamp(UuidHalves halves, int version)
-{
-	halves.high = (halves.high & ~UINT64CONST(0xF000)) | (uint64) version << 12;
-	halves.low = (halves.low & ~(UINT64CONST(3) << 62)) | UINT64CONST(2) << 62;
-	return halves;
+	return ((uint64) (number >> 64) & 0xF000) == (uint64) version << 12 &&
+		(uint64) number >> 62 == 2;
 }
 
 #endif							/* SEQID_UUID_BITS_H */

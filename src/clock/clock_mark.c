@@ -4,15 +4,14 @@
  *
  * Shared memory knows which keys were issued, and loses that with every restart,
  * crash, failover and restore.  What remains is the mark, the last_value of the sequence
- * relation seqid.clock_mark: a millisecond since 1970.  No key of this database has a
- * later time.  In the next server lifetime, keys start above it.
+ * relation seqid.clock_mark, in milliseconds since 1970.  In the next server lifetime, keys
+ * start above it.
  *
  * The relation is a sequence because sequences are dumped and restored with their
  * value, are copied by CREATE DATABASE ... TEMPLATE, and can be read by SQL.  We do not
  * call nextval(): it writes WAL without flushing it, and the commit of a transaction
- * without an id flushes nothing either.  So the page is written with generic
- * WAL, which needs no transaction and works in parallel workers, and flushed here.
- * Each backend that generates keys can write the page, under its buffer's lock.
+ * without an id flushes nothing either.  Each backend that generates keys can write the
+ * page, under its buffer's lock.
  *
  * Invariants:
  *
@@ -54,15 +53,12 @@
  *	  known to be durable (durable_file) writes the mark again.  That record
  *	  follows the commit, so making it durable makes both durable.
  *
- * Floor and marks belong to the database.  A mark that is far ahead holds back the
- * keys of its own database only, whether it was restored, set by a user, or raised
- * while the clock was wrong.
+ * Floor and marks belong to the database, so a mark that is far ahead holds back the keys of
+ * its own database only.  The mark is raised a second ahead of the keys, and again when half
+ * of that second is used up.  The backend that gets the buffer's lock does that while the
+ * others continue.
  *
  * docs/diagrams/mark.svg shows the times of this file and of database_state.h in their order.
- *
- * The mark is raised a second ahead of the keys, and again when half of that second is
- * used up.  The backend that gets the buffer's lock does that while the others
- * continue.
  */
 #include "postgres.h"
 
@@ -103,19 +99,13 @@ static int64 known_durable_ms = -1;
 static Oid	mark_relid = InvalidOid;
 
 static void
-forget_durable_mark(void)
-{
-	known_durable_ms = -1;
-	seqid_recheck_mark_after_ms = -1;
-}
-
-static void
 forget_mark(Datum arg pg_attribute_unused(), Oid relid)
 {
 	if (relid != InvalidOid && relid != mark_relid)
 		return;
 	mark_relid = InvalidOid;
-	forget_durable_mark();
+	known_durable_ms = -1;
+	seqid_recheck_mark_after_ms = -1;
 }
 
 void
@@ -129,11 +119,6 @@ seqid_watch_mark(void)
 {
 	CacheRegisterRelcacheCallback(forget_mark, (Datum) 0);
 }
-
-/* ------------------------------------------------------------------------
- * The relation
- * ------------------------------------------------------------------------
- */
 
 static Oid
 find_mark_relation(void)
@@ -175,17 +160,7 @@ open_mark_relation(void)
 	return rel;
 }
 
-/* Invariant 5.  A relation that this transaction created is a case of its own. */
-static bool
-is_file_known_durable(Relation rel)
-{
-	return relation_is_new(rel) ||
-		pg_atomic_read_u64(&seqid_database_state()->mark.durable_file) == compat_file_number(rel);
-}
-
 /*
- * Must be called when the mark is durable and before a key that it covers is returned.
- *
  * Must not be called while the transaction that created the relation is open: a
  * rollback can bring back another relation, and its mark is a higher floor.  A
  * parallel worker does not know about that.  It sets first_key_ms nevertheless:
@@ -202,11 +177,6 @@ note_file_durable(Relation rel, DatabaseState *database)
 	if (!IsParallelWorker())
 		pg_atomic_write_u64(&database->mark.durable_file, compat_file_number(rel));
 }
-
-/* ------------------------------------------------------------------------
- * The mark
- * ------------------------------------------------------------------------
- */
 
 /* The buffer must be locked in any mode. */
 static Mark
@@ -297,9 +267,16 @@ raise_mark(Relation rel, Buffer buffer, int64 wanted_ms, int64 checkpoint_ms)
 static bool
 mark_is_low(Relation rel, const Mark *mark, int64 unix_ms, int64 lease_ms)
 {
-	return mark->nonce != seqid_database_state()->mark.nonce ||
+	DatabaseState *database = seqid_database_state();
+
+	/*
+	 * Invariant 5.  A relation that this transaction created is a case of its
+	 * own.
+	 */
+	return mark->nonce != database->mark.nonce ||
 		mark->ms < Min(unix_ms + lease_ms / 2, MARK_MAX_MS) ||
-		!is_file_known_durable(rel);
+		(!relation_is_new(rel) &&
+		 pg_atomic_read_u64(&database->mark.durable_file) != compat_file_number(rel));
 }
 
 /*
@@ -345,17 +322,18 @@ note_durable_mark(Relation rel, const Mark *mark, int64 lease_ms)
 {
 	DatabaseState *database = seqid_database_state();
 
-	mark_relid = RelationGetRelid(rel);
 	seqid_raise_key_floor((int64) pg_atomic_read_u64(&database->mark.floor_ms));
 
 	if (relation_is_new(rel))
 	{
 		ForceSyncCommit();
-		forget_durable_mark();
+		forget_mark((Datum) 0, InvalidOid);
 	}
 	else
 	{
 		note_file_durable(rel, database);
+		mark_relid = RelationGetRelid(rel); /* opening it can have called
+											 * forget_mark() */
 		known_durable_ms = mark->ms;
 		seqid_recheck_mark_after_ms = known_durable_ms - lease_ms / 2;
 	}

@@ -7,10 +7,9 @@
  * new one.  That alone makes them unique, whatever the clock does.  Every backend that generates keys
  * writes counters, and they only ever increase.
  *
- * A counter that has used up its millisecond continues in the next one, and the clock
- * need not have reached that.  If every caller could do so at once, the counter would
- * run away from the clock, and the mark after it.  So two more invariants say how far
- * it advances:
+ * A counter that has used up its millisecond continues in the next one, which the clock need
+ * not have reached.  Two more invariants keep the counter, and the mark, from running away
+ * from the clock:
  *
  * 1. While the clock runs forward, no counter is more than queue_ms ahead of it, and
  *	  no tick is returned before its millisecond has come.
@@ -25,18 +24,14 @@
  * length of the step.  If the clock stands still, two milliseconds of real time count
  * as a tick.
  *
- * The first invariant makes a queue of the next milliseconds.  Every caller can claim
- * a place in the next one.  If that were all, a caller that needs a single tick, among
- * others that take whole milliseconds, would have to be the first when the clock
- * ticks.  So a caller that has waited n milliseconds can claim a millisecond up to n
- * ahead: the longer it waits, the fewer callers compete with it.
+ * The first invariant makes a queue of the next milliseconds.  A caller that has waited n
+ * milliseconds can claim a millisecond up to n ahead: the longer it waits, the fewer callers
+ * compete with it.  Otherwise a caller that needs a single tick, among others that take whole
+ * milliseconds, would have to be the first when the clock ticks.
  *
- * COMBs have no queue and no limit.  A counter with neither is the simple case: it
- * enters a later millisecond at the pace of the clock, whatever its lead.
- *
- * A witness, which only trusted roles can call, raises a counter by up to
- * seqid.max_lead at once.  A backfill raises one to the clock at most; see
- * snowflake_backfill.c.
+ * COMBs have no queue and no limit: their counter enters a later millisecond at the pace of
+ * the clock, whatever its lead.  A witness, which only trusted roles can call, raises a
+ * counter by up to seqid.max_lead at once, and a backfill raises one to the clock at most.
  *
  * Order of memory accesses: where it matters how far a counter is ahead, the clock is
  * read after the counter.  A clock that was read before can be older than the
@@ -116,10 +111,9 @@ wait_for_tick(Pace *pace, ShardEvents *events, int64 last_ms, int64 clock_ms)
 }
 
 /*
- * Waits for a millisecond of the queue, which was claimed when the clock showed
- * clock_ms.  If that millisecond does not come, the clock was set back or stands
- * still.  Then the limit decides.  If the wait ends with an error, the ticks are lost,
- * which is only a gap.
+ * Waits for a millisecond of the queue, which was claimed when the clock showed clock_ms.  If
+ * it does not come, the clock was set back or stands still, and the limit decides.  If the
+ * wait ends with an error, the ticks are lost, which is only a gap.
  */
 static void
 wait_in_queue(const SnowflakeLayout *layout, int shard, ShardEvents *events,

@@ -39,21 +39,13 @@ typedef struct Counter
 	int			fraction_bits;
 	bool		fraction_is_time;	/* otherwise a millisecond starts from 0 */
 
-	/* The times that a key can contain, in milliseconds since 1970. */
-	int64		first_ms;
-	int64		last_ms;
-
-	/* How many milliseconds can be claimed before they come. */
-	int64		queue_ms;
-
-	/* Whether seqid.max_lead limits the lead. */
-	bool		has_limit;
-
-	/* Counted for statistics, unless NULL. */
-	ShardEvents *events;
+	int64		first_ms;		/* the times that a key can contain, in */
+	int64		last_ms;		/* milliseconds since 1970 */
+	int64		queue_ms;		/* how many can be claimed before they come */
+	bool		has_limit;		/* does seqid.max_lead limit the lead? */
+	ShardEvents *events;		/* counted for statistics, unless NULL */
 } Counter;
 
-/* How many milliseconds a shard can claim before they come. */
 #define SHARD_QUEUE_MS	8
 
 static pg_attribute_always_inline Counter
@@ -73,7 +65,7 @@ shard_counter(const SnowflakeLayout *layout, int shard)
 	return counter;
 }
 
-/* The counter of this database.  It has no limit and no queue. */
+/* The counter of this database, without limit and queue. */
 static pg_attribute_always_inline Counter
 comb_counter(void)
 {

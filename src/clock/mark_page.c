@@ -2,10 +2,8 @@
  * mark_page.c
  *	  Reads and writes the page of the clock mark.
  *
- * The page is that of a sequence.  It is written with generic WAL, which works outside of
- * transactions and in parallel workers.
- *
- * Each record contains the full page.  The owner of the database can call nextval(),
+ * Generic WAL works outside of transactions and in parallel workers.  Each record contains the
+ * full page.  The owner of the database can call nextval(),
  * which changes the page without WAL if log_cnt is large, and our nonce there is
  * large.  A delta would omit that change, and redo would apply it to an older page.
  */

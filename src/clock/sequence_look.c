@@ -2,11 +2,10 @@
  * sequence_look.c
  *	  Finds the values of a sequence that can still appear.
  *
- * A reader that goes by the keys of a table must know which open transactions can still
- * make a smaller key visible.  For a sequence the lock manager knows them: nextval() locks
- * the sequence (RowExclusiveLock) before it reads the page, the transaction keeps the lock
- * through savepoints, DISCARD and PREPARE TRANSACTION, and the server releases it after it
- * has made the transaction visible.  So writers need no change.
+ * The lock manager knows which open transactions can still make a smaller key visible:
+ * nextval() locks the sequence (RowExclusiveLock) before it reads the page, the transaction
+ * keeps the lock through savepoints, DISCARD and PREPARE TRANSACTION, and the server releases
+ * it after it has made the transaction visible.  So writers need no change.
  *
  * A look reads the next value from the page and then finds the holders, the transactions
  * that have a lock in conflict with ShareLock.  Each holder has a number, which none of
@@ -66,12 +65,6 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
-/* ------------------------------------------------------------------------
- * Which sequences can be followed
- * ------------------------------------------------------------------------
- */
-
-/* Whether the role can read the sequence. */
 static bool
 is_permitted(Oid sequence)
 {
@@ -87,22 +80,11 @@ report_missing(Oid sequence)
 			 errmsg("sequence with OID %u does not exist", sequence)));
 }
 
-/* The sequence can have been dropped since it was checked. */
-static char *
-quoted_name(Oid sequence)
-{
-	char	   *name = get_rel_name(sequence);
-
-	if (name == NULL)
-		report_missing(sequence);
-	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(sequence)), name);
-}
-
-/* Why readers cannot follow a sequence. */
+/* Why readers cannot follow a sequence: NULL if they can.  %s in the hint is its name. */
 typedef struct Fault
 {
-	const char *detail;			/* NULL if they can */
-	const char *hint;			/* %s stands for the sequence */
+	const char *detail;
+	const char *hint;
 } Fault;
 
 static Fault
@@ -170,20 +152,19 @@ seqid_check_followed_sequence(Oid sequence)
 	fault = find_fault(sequence);
 	if (fault.detail != NULL)
 	{
-		char	   *name = quoted_name(sequence);
+		char	   *name = get_rel_name(sequence);
 
+		/* It can have been dropped since it was found. */
+		if (name == NULL)
+			report_missing(sequence);
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("sequence \"%s\" has no settled values", get_rel_name(sequence)),
+				 errmsg("sequence \"%s\" has no settled values", name),
 				 errdetail("%s", fault.detail),
-				 errhint(fault.hint, name)));
+				 errhint(fault.hint,
+						 quote_qualified_identifier(get_namespace_name(get_rel_namespace(sequence)), name))));
 	}
 }
-
-/* ------------------------------------------------------------------------
- * Looking
- * ------------------------------------------------------------------------
- */
 
 /* What a look needs of the relation, which it does not keep locked. */
 typedef struct OpenSequence
@@ -228,17 +209,7 @@ open_sequence(OpenSequence *open)
 	return is_open;
 }
 
-static VirtualTransactionId
-own_transaction(void)
-{
-	VirtualTransactionId own;
-
-	compat_vxid_process(own) = compat_own_process();
-	own.localTransactionId = compat_lxid(MyProc);
-	return own;
-}
-
-/* The transactions that hold the sequence. */
+/* The transactions that hold the sequence.  The own one is the last, if it does. */
 static VirtualTransactionId *
 find_holders(const OpenSequence *open, int *count)
 {
@@ -247,10 +218,14 @@ find_holders(const OpenSequence *open, int *count)
 
 	SET_LOCKTAG_RELATION(tag, MyDatabaseId, open->sequence);
 	holders = GetLockConflicts(&tag, ShareLock, count);
-
-	/* In the place of the terminator. */
 	if (open->is_own)
-		holders[(*count)++] = own_transaction();
+	{
+		/* In the place of the terminator. */
+		VirtualTransactionId *own = &holders[(*count)++];
+
+		compat_vxid_process(*own) = compat_own_process();
+		own->localTransactionId = compat_lxid(MyProc);
+	}
 	return holders;
 }
 
@@ -285,8 +260,7 @@ number_holders(FollowedSequence *followed, const OpenSequence *open, int64 numbe
 }
 
 static void
-look_at(const OpenSequence *open, FollowedSequence *followed, KnownBound known,
-		Look *look)
+look_at(const OpenSequence *open, FollowedSequence *followed, int64 known_bound, Look *look)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	bool		is_first;
@@ -301,14 +275,12 @@ look_at(const OpenSequence *open, FollowedSequence *followed, KnownBound known,
 		seqid_clear_holders(followed);
 
 	look->file = open->file;
-	look->bound = look->next;
-	look->goal = look->next;
+	look->bound = look->goal = look->next;
 	look->unwatched_ms = (now - (int64) pg_atomic_read_u64(&followed->looked_us)) / 1000;
 
 	/* Invariants 2 and 4. */
 	number_holders(followed, open, is_first ? PG_INT64_MIN : followed->next,
-				   known.file == open->file && look->next >= known.bound ? known.bound : PG_INT64_MIN,
-				   look);
+				   look->next >= known_bound ? known_bound : PG_INT64_MIN, look);
 
 	followed->file = open->file;
 	followed->next = look->next;
@@ -316,7 +288,7 @@ look_at(const OpenSequence *open, FollowedSequence *followed, KnownBound known,
 }
 
 bool
-seqid_look_at_sequence(Oid sequence, KnownBound known, Look *look)
+seqid_look_at_sequence(Oid sequence, uint64 known_file, int64 known_bound, Look *look)
 {
 	OpenSequence open = {.sequence = sequence};
 	FollowedSequence *followed;
@@ -326,7 +298,7 @@ seqid_look_at_sequence(Oid sequence, KnownBound known, Look *look)
 		return false;
 
 	followed = seqid_lock_followed_sequence(sequence);
-	look_at(&open, followed, known, look);
+	look_at(&open, followed, known_file == open.file ? known_bound : PG_INT64_MIN, look);
 	LWLockRelease(&followed->lock);
 	ReleaseBuffer(open.buffer);
 	return true;

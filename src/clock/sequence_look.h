@@ -9,31 +9,14 @@
 
 #include "access/xlogdefs.h"
 
-/* What a session knows of a sequence before it looks. */
-typedef struct KnownBound
-{
-	uint64		file;			/* 0 if it knows nothing */
-	int64		bound;			/* no smaller value of this file can appear */
-} KnownBound;
-
 /* What a look at a sequence finds, or one at the times of keys; see settled_horizon.h. */
 typedef struct Look
 {
-	/*
-	 * Each transaction that got a smaller value has ended.  The smallest
-	 * bigint if that cannot be said, because a transaction was there before
-	 * the first look.
-	 */
-	int64		bound;
-
-	/*
-	 * What the bound would be without the transactions that this look is the
-	 * first to find.
-	 */
-	int64		goal;
-
+	int64		bound;			/* each transaction that got a smaller value
+								 * has ended; PG_INT64_MIN if unknown */
+	int64		goal;			/* the bound without the transactions that
+								 * this look is the first to find */
 	int64		unwatched_ms;	/* since the look before, by any session */
-
 	int64		next;			/* the least value that can still be generated */
 	uint64		file;			/* of the sequence, or 0 */
 	XLogRecPtr	page_lsn;		/* values below next do not come again once
@@ -52,11 +35,12 @@ extern void seqid_check_followed_sequence(Oid sequence);
 extern bool seqid_can_be_followed(Oid sequence);
 
 /*
- * Looks once.  The sequence must have been checked.  Returns false, without a look, if a
- * session changes the definition of the sequence or has changed it since the check, or the
- * open transaction has created its file.  Takes a heavyweight lock only if that is free, and
- * releases it.  Can write WAL, does not flush it.  Must not be called during recovery.
+ * Looks once.  The sequence must have been checked.  The caller knows that no value of
+ * known_file below known_bound can appear; 0 if it knows nothing.  Returns false, without a
+ * look, if a session changes the definition of the sequence or has changed it since the check,
+ * or the open transaction has created its file.  Takes a heavyweight lock only if that is free,
+ * and releases it.  Can write WAL, does not flush it.  Must not be called during recovery.
  */
-extern bool seqid_look_at_sequence(Oid sequence, KnownBound known, Look *look);
+extern bool seqid_look_at_sequence(Oid sequence, uint64 known_file, int64 known_bound, Look *look);
 
 #endif							/* SEQID_SEQUENCE_LOOK_H */

@@ -50,11 +50,8 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* How long a session waits for transactions before a snapshot. */
-#define LOOK_AHEAD_MS	50
-
-/* How many results a transaction keeps for one sequence. */
-#define RESULTS_KEPT	64
+#define LOOK_AHEAD_MS	50		/* waits at most, before a snapshot */
+#define RESULTS_KEPT	64		/* of one sequence, by a transaction */
 
 /* A bound and the snapshot that it is for. */
 typedef struct Bound
@@ -74,7 +71,6 @@ typedef struct Followed
 	uint64		file;			/* that newest is of, 0 for none */
 	Bound		newest;
 	Bound		usable;			/* see invariant 1 */
-	Bound		spare;			/* memory for the next one */
 
 	LocalTransactionId lxid;	/* of the transaction that has the results */
 	uint32		results_made;
@@ -83,11 +79,6 @@ typedef struct Followed
 } Followed;
 
 static HTAB *all_followed = NULL;
-
-/* ------------------------------------------------------------------------
- * Snapshots
- * ------------------------------------------------------------------------
- */
 
 static void
 copy_snapshot(Bound *bound, Snapshot snapshot)
@@ -161,11 +152,6 @@ check_snapshot(Snapshot snapshot)
 				 errhint("Begin a new transaction.")));
 }
 
-/* ------------------------------------------------------------------------
- * Bounds
- * ------------------------------------------------------------------------
- */
-
 static void
 forget_bounds(Followed *followed)
 {
@@ -206,22 +192,21 @@ find_followed(Oid id)
 static void
 remember(Followed *followed, int64 value, uint64 file, Snapshot snapshot)
 {
-	Bound		newest = followed->newest;
+	Bound		before = followed->newest;
 
-	if (value <= newest.value)
+	if (value <= before.value)
 		return;
-	copy_snapshot(&followed->spare, snapshot);
-	add_own_transaction(&followed->spare);
-	sort_open(&followed->spare);
-	followed->newest = followed->spare;
+	if (ActiveSnapshotSet() && is_valid(&before, GetActiveSnapshot()))
+	{
+		followed->newest = followed->usable;
+		followed->usable = before;
+	}
+	followed->newest.value = NO_BOUND;	/* in case that there is no memory */
+	copy_snapshot(&followed->newest, snapshot);
+	add_own_transaction(&followed->newest);
+	sort_open(&followed->newest);
 	followed->newest.value = value;
 	followed->file = file;
-	followed->spare = newest;
-	if (ActiveSnapshotSet() && is_valid(&newest, GetActiveSnapshot()))
-	{
-		followed->spare = followed->usable;
-		followed->usable = newest;
-	}
 }
 
 /* Flushes.  If the WAL must be replicated first, waits for that, or returns false. */
@@ -250,13 +235,9 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 
 	if (followed->followed == KEYS_OF_SEQID)
 		*result = seqid_look_at_keys();
-	else
-	{
-		KnownBound	known = {followed->file, followed->newest.value};
-
-		if (!seqid_look_at_sequence(followed->followed, known, result))
-			return false;
-	}
+	else if (!seqid_look_at_sequence(followed->followed, followed->file,
+									 followed->newest.value, result))
+		return false;
 
 	/* Before any wait: what ends now is not known to have ended. */
 	(void) GetSnapshotData(&now);
@@ -295,11 +276,6 @@ look_until_ended(Followed *followed, bool wait_for_standbys)
 			return;
 	}
 }
-
-/* ------------------------------------------------------------------------
- * Results
- * ------------------------------------------------------------------------
- */
 
 static const Bound *
 find_result(const Followed *followed, Snapshot snapshot)
@@ -396,11 +372,6 @@ seqid_settled_bound(Oid id, Snapshot snapshot)
 	return value;
 }
 
-/* ------------------------------------------------------------------------
- * Later snapshots
- * ------------------------------------------------------------------------
- */
-
 void
 seqid_look_ahead(Oid id)
 {
@@ -422,9 +393,8 @@ seqid_settle(Oid id, XLogRecPtr *lsn)
 	look_until_ended(followed, true);
 
 	/*
-	 * All transactions that had ended have written their commit records
-	 * before this place.  A crash must not undo commits that a reader has
-	 * seen, so we flush.  Most commits have done so already.
+	 * The commit records of all that had ended are before this place. A crash
+	 * must not undo commits that a reader has seen, so we flush.
 	 */
 	*lsn = seqid_wal_insert_end();
 	XLogFlush(*lsn);

@@ -2,12 +2,9 @@
  * settled_horizon.c
  *	  Returns the time before which keys are settled.
  *
- * A reader that selects keys above the last one it has seen misses a row whose
- * transaction generated the key earlier and commits later.  Therefore it reads up to
- * the horizon only.  The horizon is the time before which no key is generated any more
+ * The horizon is the time before which no key is generated any more
  * or, if that is earlier, the earliest time of a registered transaction that is
- * still open.  Writers never wait; transaction_slot.c has their part of the protocol,
- * and the invariants.
+ * still open.  transaction_slot.c has the writers' part of the protocol, and the invariants.
  *
  * A published horizon is a promise that outlives the server: after a crash with the
  * clock set back, no key below it can be generated.  So the durable mark covers the

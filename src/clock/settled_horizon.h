@@ -7,10 +7,7 @@
 
 #include "postgres.h"
 
-#include "bits/comb_layout.h"
-#include "bits/snowflake_layout.h"
 #include "clock/sequence_look.h"
-#include "utils/uuid.h"
 
 /*
  * Looks once, and does not wait for transactions.  The bound is a time in milliseconds since
@@ -29,28 +26,5 @@ extern Look seqid_look_at_keys(void);
  * not be called during recovery.
  */
 extern int64 seqid_log_lifetime(void);
-
-/*
- * Returns the smallest id with a time: settled ids are less.  After the end of the layout's
- * time, returns its largest id plus 1, or the largest bigint; the smallest bigint for a
- * time before the first one.
- */
-static inline int64
-settled_snowflake_bound(const SnowflakeLayout *layout, int64 horizon_ms)
-{
-	if (horizon_ms < layout->epoch_unix_ms)
-		return PG_INT64_MIN;
-	if (horizon_ms > snowflake_last_ms(layout))
-		return Min(snowflake_max_id(layout), PG_INT64_MAX - 1) + 1;
-	return snowflake_id(layout, horizon_ms, 0, 0);
-}
-
-/* The smallest COMB with a time, as a new object. */
-static inline pg_uuid_t *
-settled_comb_bound(int64 horizon_ms)
-{
-	return uuid_store(palloc(UUID_LEN),
-					  comb_compose(tick_of_ms(COMB_FRACTION_BITS, Max(horizon_ms, 0)), 0));
-}
 
 #endif							/* SEQID_SETTLED_HORIZON_H */

@@ -2,11 +2,9 @@
  * transaction_slot.c
  *	  Registers the transactions that generate keys.
  *
- * Transactions do not commit in the order of their keys.  A reader that goes by keys
- * must know which open transactions can still make some of them visible; see
- * settled_horizon.c.  Each process has a slot in shared memory.  It contains a time and
- * the local id (lxid) of the transaction that is registered with this time.  A process
- * writes its own slot, and parallel workers write that of their leader.
+ * Transactions do not commit in the order of their keys, so readers must know which are
+ * open; see settled_horizon.c.  Each process has a slot in shared memory.  It contains a time
+ * and the local id (lxid) of the transaction that is registered with this time.
  *
  * Invariants:
  *
@@ -63,7 +61,8 @@
 
 /*
  * The tag of an advisory lock ends with a class.  Users can acquire locks of class 1
- * and 2.  Ours contain the time between the database and the class.
+ * and 2.  Ours contain the time between the database and the class, where the view
+ * seqid.horizon_holders finds it.
  */
 #define PREPARED_LOCK_CLASS	53
 
@@ -72,11 +71,6 @@ LocalTransactionId seqid_registered_lxid = InvalidLocalTransactionId;
 /* NULL until this process has attached. */
 static DynamicState *state = NULL;
 static pg_atomic_uint64 *own_slot;
-
-/* ------------------------------------------------------------------------
- * Slots
- * ------------------------------------------------------------------------
- */
 
 int
 seqid_slot_count(void)
@@ -282,31 +276,26 @@ take_prepared_lock(int64 ms)
 	(void) LockAcquire(&tag, AccessShareLock, false, false);
 }
 
-/*
- * Whether this transaction can be registered.  A session that is not attached has not
- * set its slot, but the parallel workers of its query can have done so.  The catalog
- * keeps PREPARE TRANSACTION in a database without seqid from creating shared memory,
- * for which there may be no room.
- */
-static bool
-can_be_registered(void)
-{
-	return state != NULL ||
-		(MyProc->lockGroupLeader != NULL &&
-		 OidIsValid(get_extension_oid("seqid", true)) &&
-		 seqid_dynamic_state_exists());
-}
-
 /* Invariant 7. */
 static void
 take_prepared_locks(void)
 {
 	uint64		slot;
 
-	if (!can_be_registered())
-		return;
+	/*
+	 * A session that is not attached has not set its slot, but the parallel
+	 * workers of its query can have done so.  The catalog keeps PREPARE
+	 * TRANSACTION in a database without seqid from creating shared memory,
+	 * for which there may be no room.
+	 */
 	if (state == NULL)
+	{
+		if (MyProc->lockGroupLeader == NULL ||
+			!OidIsValid(get_extension_oid("seqid", true)) ||
+			!seqid_dynamic_state_exists())
+			return;
 		attach_slots();
+	}
 
 	slot = pg_atomic_read_u64(own_slot);
 	if (seqid_slot_names(slot, compat_lxid(MyProc)))
@@ -336,55 +325,31 @@ seqid_watch_transactions(void)
 	RegisterXactCallback(watch_transaction, NULL);
 }
 
-/* Whether there is one, without a copy of all locks of the server. */
-static bool
-has_prepared(void)
-{
-	LOCKTAG		tag = prepared_lock_tag(0);
-	int			count;
-
-	pfree(GetLockConflicts(&tag, AccessExclusiveLock, &count));
-	return count > 0;
-}
-
-PreparedWriter *
-seqid_prepared_writers(int *count)
-{
-	LockData   *data;
-	PreparedWriter *writers;
-
-	*count = 0;
-	if (max_prepared_xacts == 0 || !has_prepared())
-		return NULL;
-
-	data = GetLockStatusData();
-	writers = palloc(data->nelements * sizeof(PreparedWriter));
-	for (int i = 0; i < data->nelements; i++)
-	{
-		const		LockInstanceData *lock = &data->locks[i];
-		PreparedWriter *writer = &writers[*count];
-
-		/* Until it is prepared, the transaction is in a slot. */
-		if (lock->pid != 0 || !is_prepared_lock(&lock->locktag) ||
-			prepared_lock_ms(&lock->locktag) == 0)
-			continue;
-
-		snprintf(writer->virtualtransaction, sizeof(writer->virtualtransaction), "%d/%u",
-				 compat_lock_process(lock), compat_lock_lxid(lock));
-		writer->registered_ms = prepared_lock_ms(&lock->locktag);
-		(*count)++;
-	}
-	return writers;
-}
-
 int64
 seqid_earliest_prepared_ms(int64 at_most)
 {
 	int64		earliest_ms = at_most;
+	LOCKTAG		tag = prepared_lock_tag(0);
+	LockData   *data;
 	int			count;
-	PreparedWriter *writers = seqid_prepared_writers(&count);
 
-	for (int i = 0; i < count; i++)
-		earliest_ms = Min(earliest_ms, writers[i].registered_ms);
+	if (max_prepared_xacts == 0)
+		return at_most;
+
+	/* Most often there is none, and no copy of all locks is needed. */
+	pfree(GetLockConflicts(&tag, AccessExclusiveLock, &count));
+	if (count == 0)
+		return at_most;
+
+	data = GetLockStatusData();
+	for (int i = 0; i < data->nelements; i++)
+	{
+		const		LockInstanceData *lock = &data->locks[i];
+		int64		ms = prepared_lock_ms(&lock->locktag);
+
+		/* Until it is prepared, the transaction is in a slot. */
+		if (lock->pid == 0 && is_prepared_lock(&lock->locktag) && ms != 0)
+			earliest_ms = Min(earliest_ms, ms);
+	}
 	return earliest_ms;
 }

@@ -43,16 +43,6 @@ extern int64 seqid_earliest_registered_ms(int64 at_most);
 /* The earliest time of prepared transactions, or at_most. */
 extern int64 seqid_earliest_prepared_ms(int64 at_most);
 
-/* A prepared transaction of this database that has generated keys. */
-typedef struct PreparedWriter
-{
-	char		virtualtransaction[32]; /* as in pg_locks */
-	int64		registered_ms;	/* no key of it has an earlier time */
-} PreparedWriter;
-
-/* Returns all of them, as an array that the caller can free. */
-extern PreparedWriter *seqid_prepared_writers(int *count);
-
 /* The number of slots, for seqid_read_slot(). */
 extern int	seqid_slot_count(void);
 

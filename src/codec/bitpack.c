@@ -94,14 +94,7 @@ unpack(const BitLayout *layout, int64 id, int64 *fields)
 	}
 }
 
-/*
- * bits_pack(widths int[], fields bigint[]) returns bigint
- *	  Returns an id that contains the fields.  Each width is in bits, and the sum of the
- *	  widths is between 1 and 63.
- *	  Errors: 22004 if an array contains NULL.  22023 if an array has several dimensions,
- *	  the arrays differ in length, or a width or the sum is out of range.  22003 if a
- *	  field is negative or does not fit its width.
- */
+/* The id that contains fields (bigint[]), whose widths (int[]) are in bits. */
 PG_FUNCTION_INFO_V1(bits_pack);
 Datum
 bits_pack(PG_FUNCTION_ARGS)
@@ -137,12 +130,6 @@ bits_pack(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(id);
 }
 
-/*
- * bits_unpack(widths int[], id bigint) returns bigint[]
- *	  Returns the fields of an id.
- *	  Errors: those of bits_pack() for the widths; 22003 if the id is negative or has
- *	  bits above its first field.
- */
 PG_FUNCTION_INFO_V1(bits_unpack);
 Datum
 bits_unpack(PG_FUNCTION_ARGS)
@@ -159,11 +146,7 @@ bits_unpack(PG_FUNCTION_ARGS)
 										  TYPALIGN_DOUBLE));
 }
 
-/*
- * bits_text(widths int[], id bigint) returns text
- *	  Returns the binary digits of an id, with a vertical bar between fields.
- *	  Errors: those of bits_unpack().
- */
+/* The binary digits of an id, with a vertical bar between fields. */
 PG_FUNCTION_INFO_V1(bits_text);
 Datum
 bits_text(PG_FUNCTION_ARGS)

@@ -9,7 +9,7 @@
 #include "postgres.h"
 
 #include "bits/comb_layout.h"
-#include "codec/comb_check.h"
+#include "codec/comb_codec.h"
 #include "fmgr.h"
 #include "pg/pg_epoch.h"
 #include "pg/text_input.h"
@@ -27,17 +27,49 @@ static const uint8 source_to_mssql[UUID_LEN] = {
 /* 32 digits, 7 hyphens between groups of four, and a pair of braces. */
 #define UUID_TEXT_MAX_BYTES	(32 + 7 + 2)
 
+#define COMB_FIRST_TIME	UNIX_EPOCH_PG_US
+#define COMB_LAST_TIME	(UNIX_EPOCH_PG_US + COMB_MAX_UNIX_US)
+
+char	   *
+seqid_uuid_text(const pg_uuid_t *uuid)
+{
+	return DatumGetCString(DirectFunctionCall1(uuid_out, UUIDPGetDatum(uuid)));
+}
+
+int64
+seqid_checked_comb(const pg_uuid_t *uuid)
+{
+	uint128		comb = uuid_number(uuid);
+
+	if (!uuid_has_version(comb, COMB_VERSION))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("uuid %s is not a COMB", seqid_uuid_text(uuid)),
+				 errdetail("A COMB is a UUID of version 7 and variant 10.")));
+	return comb_tick(comb);
+}
+
+int64
+seqid_checked_comb_time(TimestampTz time)
+{
+	/* The infinities are out of range, too: they are the extremes of int64. */
+	if (time < COMB_FIRST_TIME || time > COMB_LAST_TIME)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("timestamp is out of range for a COMB: \"%s\"",
+						timestamptz_to_str(time)),
+				 errdetail("A COMB can contain times from %s to %s.",
+						   seqid_utc_text(0), seqid_utc_text(COMB_MAX_UNIX_MS))));
+	return comb_tick_of_us(time - UNIX_EPOCH_PG_US);
+}
+
 static TimestampTz
 comb_time(const pg_uuid_t *id)
 {
-	return pg_time_of_unix_us(comb_tick_us(comb_tick(seqid_checked_comb(id))));
+	return pg_time_of_unix_us(comb_tick_us(seqid_checked_comb(id)));
 }
 
-/*
- * comb_uuid_timestamp(id uuid) returns timestamptz
- *	  Returns the time of a COMB, in microseconds.
- *	  Errors: 22023 if the UUID is not a COMB.
- */
+/* The time of a COMB, in microseconds. */
 PG_FUNCTION_INFO_V1(comb_uuid_timestamp);
 Datum
 comb_uuid_timestamp(PG_FUNCTION_ARGS)
@@ -45,12 +77,7 @@ comb_uuid_timestamp(PG_FUNCTION_ARGS)
 	PG_RETURN_TIMESTAMPTZ(comb_time(PG_GETARG_UUID_P(0)));
 }
 
-/*
- * comb_uuid_timestamp_text(id text) returns timestamptz
- *	  Returns the time of a COMB in text form, in microseconds.  It is meant for programs
- *	  that have keys as text only.
- *	  Errors: 22P02 if the text is not a UUID; 22023 if the UUID is not a COMB.
- */
+/* The same of a COMB in text form, for programs that have keys as text only. */
 PG_FUNCTION_INFO_V1(comb_uuid_timestamp_text);
 Datum
 comb_uuid_timestamp_text(PG_FUNCTION_ARGS)
@@ -61,69 +88,47 @@ comb_uuid_timestamp_text(PG_FUNCTION_ARGS)
 	PG_RETURN_TIMESTAMPTZ(comb_time(DatumGetUUIDP(DirectFunctionCall1(uuid_in, CStringGetDatum(written)))));
 }
 
-/*
- * The smallest or the largest COMB of a microsecond.  A time before 1970 gives the smallest
- * of all COMBs, a time after the last one the largest.
- */
-static UuidHalves
+/* A time before 1970 counts as the smallest of all COMBs, a time after the last as the largest. */
+static Datum
 bound_comb(TimestampTz time, bool largest)
 {
-	int64		us;
+	uint128		comb;
 
-	if (time < UNIX_EPOCH_PG_US)
-		return comb_compose(0, 0);
-	if (time > pg_time_of_unix_us(COMB_MAX_UNIX_MS * COMB_US_PER_MS + 999))
-		return comb_compose(COMB_MAX_TICK, COMB_RANDOM_MASK);
-
-	us = time - UNIX_EPOCH_PG_US;
-
-	/*
-	 * The last tick is the one before that in which the next microsecond
-	 * begins.
-	 */
-	return largest ? comb_compose(comb_tick_of_us(us + 1) - 1, COMB_RANDOM_MASK) :
-		comb_compose(comb_tick_of_us(us), 0);
+	if (time < COMB_FIRST_TIME)
+		comb = comb_compose(0, 0);
+	else if (time > COMB_LAST_TIME)
+		comb = comb_compose(COMB_MAX_TICK, COMB_RANDOM_MASK);
+	else
+		comb = (largest ? comb_last_of_us : comb_first_of_us) (time - UNIX_EPOCH_PG_US);
+	return UUIDPGetDatum(uuid_store(palloc(UUID_LEN), comb));
 }
 
-/*
- * comb_uuid_first(at timestamptz) returns uuid
- *	  The smallest COMB of that microsecond.  A time out of range gives the smallest or the
- *	  largest of all COMBs.
- */
+/* The smallest COMB of a microsecond. */
 PG_FUNCTION_INFO_V1(comb_uuid_first);
 Datum
 comb_uuid_first(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), bound_comb(PG_GETARG_TIMESTAMPTZ(0), false)));
+	return bound_comb(PG_GETARG_TIMESTAMPTZ(0), false);
 }
 
-/*
- * comb_uuid_last(at timestamptz) returns uuid
- *	  The largest COMB of that microsecond.  A time out of range gives the smallest or the
- *	  largest of all COMBs.
- */
+/* The largest COMB of a microsecond. */
 PG_FUNCTION_INFO_V1(comb_uuid_last);
 Datum
 comb_uuid_last(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), bound_comb(PG_GETARG_TIMESTAMPTZ(0), true)));
+	return bound_comb(PG_GETARG_TIMESTAMPTZ(0), true);
 }
 
-/*
- * comb_uuid_is_valid(id uuid) returns boolean
- *	  Returns true if the UUID is of version 7 and variant 10.
- */
 PG_FUNCTION_INFO_V1(comb_uuid_is_valid);
 Datum
 comb_uuid_is_valid(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(comb_is_valid(uuid_halves(PG_GETARG_UUID_P(0))));
+	PG_RETURN_BOOL(uuid_has_version(uuid_number(PG_GETARG_UUID_P(0)), COMB_VERSION));
 }
 
 /*
- * comb_uuid_to_mssql(id uuid) returns uuid
- *	  Returns a UUID with the bytes of the argument in another order.  SQL Server sorts
- *	  the results as PostgreSQL sorts the arguments.
+ * A UUID with the bytes of the argument in another order.  SQL Server sorts the results as
+ * PostgreSQL sorts the arguments.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_to_mssql);
 Datum
@@ -137,10 +142,7 @@ comb_uuid_to_mssql(PG_FUNCTION_ARGS)
 	PG_RETURN_UUID_P(mssql);
 }
 
-/*
- * comb_uuid_from_mssql(id uuid) returns uuid
- *	  The inverse of comb_uuid_to_mssql().
- */
+/* The inverse of comb_uuid_to_mssql(). */
 PG_FUNCTION_INFO_V1(comb_uuid_from_mssql);
 Datum
 comb_uuid_from_mssql(PG_FUNCTION_ARGS)

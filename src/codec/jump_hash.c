@@ -26,11 +26,6 @@ checked_buckets(int32 buckets)
 	return buckets;
 }
 
-/*
- * jump_hash(key bigint, buckets int) returns int
- *	  Returns the bucket of a key, 0 to buckets - 1.
- *	  Errors: 22023 if buckets is not positive.
- */
 PG_FUNCTION_INFO_V1(jump_hash);
 Datum
 jump_hash(PG_FUNCTION_ARGS)
@@ -40,12 +35,7 @@ jump_hash(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(jump_hash_bucket((uint64) PG_GETARG_INT64(0), buckets));
 }
 
-/*
- * jump_hash_text(key text, buckets int) returns int
- *	  Returns the bucket of a text, 0 to buckets - 1.  It depends on the bytes of the
- *	  text in the encoding of the database, but not on the collation.
- *	  Errors: 22023 if buckets is not positive.
- */
+/* By the bytes of the text in the encoding of the database, whatever the collation. */
 PG_FUNCTION_INFO_V1(jump_hash_text);
 Datum
 jump_hash_text(PG_FUNCTION_ARGS)
@@ -59,11 +49,6 @@ jump_hash_text(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(jump_hash_bucket(hash, buckets));
 }
 
-/*
- * jump_hash_uuid(key uuid, buckets int) returns int
- *	  Returns the bucket of a UUID, 0 to buckets - 1.  It depends on all 16 bytes.
- *	  Errors: 22023 if buckets is not positive.
- */
 PG_FUNCTION_INFO_V1(jump_hash_uuid);
 Datum
 jump_hash_uuid(PG_FUNCTION_ARGS)

@@ -4,10 +4,6 @@
  *
  * The functions depend on their arguments only.  They can be used in indexes, generated
  * columns, CHECK constraints and partition bounds.
- *
- * Each function exists for each layout.  The comments describe snowflake_*;
- * snowflake53_* has the limits of its own layout, which are shards 0 to 31, sequences
- * 0 to 127 and ids 0 to 2^53 - 1.
  */
 #include "postgres.h"
 
@@ -29,24 +25,20 @@ check_sequence(const SnowflakeLayout *layout, int32 sequence)
 						   layout->name, (int) snowflake_max_sequence(layout))));
 }
 
-/* The millisecond since 1970 that a time falls into. */
-static int64
-checked_ms(const SnowflakeLayout *layout, TimestampTz time)
+/* Whether a time is before the first (-1) or after the last (1) of a layout. */
+static int
+side_of_layout(const SnowflakeLayout *layout, TimestampTz time)
 {
-	TimestampTz first = pg_time_of_unix_ms(layout->epoch_unix_ms);
-	TimestampTz last = pg_time_of_unix_ms(snowflake_last_ms(layout)) + 999;
+	if (time < pg_time_of_unix_ms(layout->epoch_unix_ms))
+		return -1;
+	return time >= pg_time_of_unix_ms(snowflake_last_ms(layout) + 1);
+}
 
-	/* The infinities are out of range, too: they are the extremes of int64. */
-	if (time < first || time > last)
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("timestamp is out of range for a %s id: \"%s\"",
-						layout->name, timestamptz_to_str(time)),
-				 errdetail("A %s id can contain times from %s to %s.",
-						   layout->name,
-						   seqid_utc_text(layout->epoch_unix_ms),
-						   seqid_utc_text(snowflake_last_ms(layout)))));
-	return layout->epoch_unix_ms + (time - first) / 1000;
+/* The id of a time of the layout, with a shard and a sequence. */
+static int64
+id_at(const SnowflakeLayout *layout, TimestampTz time, int64 shard, int64 sequence)
+{
+	return snowflake_id(layout, (time - UNIX_EPOCH_PG_US) / 1000, shard, sequence);
 }
 
 static TimestampTz
@@ -55,43 +47,21 @@ id_timestamp(const SnowflakeLayout *layout, int64 id)
 	return pg_time_of_unix_ms(snowflake_id_unix_ms(layout, id));
 }
 
-/*
- * snowflake_timestamp(id bigint) returns timestamptz
- *	  Returns the time of an id, in milliseconds.
- *	  Errors: 22003 if the id is negative.
- */
-static pg_attribute_always_inline Datum
-get_timestamp(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+/* The time of an id, in milliseconds. */
+SNOWFLAKE_FUNCTIONS(snowflake_timestamp, snowflake53_timestamp)
 {
 	PG_RETURN_TIMESTAMPTZ(id_timestamp(layout, seqid_checked_id(layout, PG_GETARG_INT64(0))));
 }
 
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_timestamp, get_timestamp, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_timestamp, get_timestamp, snowflake_53);
-
-/*
- * snowflake_shard(id bigint) returns int
- *	  Returns the shard of an id, 0 to 1023.
- *	  Errors: 22003 if the id is negative.
- */
-static pg_attribute_always_inline Datum
-get_shard(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+SNOWFLAKE_FUNCTIONS(snowflake_shard, snowflake53_shard)
 {
 	int64		id = seqid_checked_id(layout, PG_GETARG_INT64(0));
 
 	PG_RETURN_INT32((int32) snowflake_id_shard(layout, id));
 }
 
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_shard, get_shard, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_shard, get_shard, snowflake_53);
-
-/*
- * snowflake_parts(id bigint) returns (created_at, shard, sequence)
- *	  Returns the time in milliseconds, the shard and the sequence of an id as a row.
- *	  Errors: 22003 if the id is negative.
- */
-static pg_attribute_always_inline Datum
-get_parts(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+/* Returns (created_at timestamptz, shard int, sequence int). */
+SNOWFLAKE_FUNCTIONS(snowflake_parts, snowflake53_parts)
 {
 	int64		id = seqid_checked_id(layout, PG_GETARG_INT64(0));
 	Datum		values[3];
@@ -103,71 +73,49 @@ get_parts(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }
 
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_parts, get_parts, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_parts, get_parts, snowflake_53);
-
-/*
- * snowflake_make(at timestamptz, shard bigint, sequence int) returns bigint
- *	  Returns the id with this time, truncated to the millisecond, shard and sequence.
- *	  Errors: 22003 if the time is not between 2023-01-01 and 2092-09-06; 22023 if the
- *	  shard is not between 0 and 1023, or the sequence not between 0 and 4095.
- */
-static pg_attribute_always_inline Datum
-make_id(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+/* The id with a time, which is truncated to the millisecond, a shard and a sequence. */
+SNOWFLAKE_FUNCTIONS(snowflake_make, snowflake53_make)
 {
-	int64		ms = checked_ms(layout, PG_GETARG_TIMESTAMPTZ(0));
+	TimestampTz time = PG_GETARG_TIMESTAMPTZ(0);
 	int64		shard = PG_GETARG_INT64(1);
 	int32		sequence = PG_GETARG_INT32(2);
 
+	/* The infinities are out of range, too: they are the extremes of int64. */
+	if (side_of_layout(layout, time) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("timestamp is out of range for a %s id: \"%s\"",
+						layout->name, timestamptz_to_str(time)),
+				 errdetail("A %s id can contain times from %s to %s.",
+						   layout->name,
+						   seqid_utc_text(layout->epoch_unix_ms),
+						   seqid_utc_text(snowflake_last_ms(layout)))));
 	seqid_check_shard(layout, shard);
 	check_sequence(layout, sequence);
-	PG_RETURN_INT64(snowflake_id(layout, ms, shard, sequence));
+	PG_RETURN_INT64(id_at(layout, time, shard, sequence));
 }
 
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_make, make_id, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_make, make_id, snowflake_53);
-
 /*
- * The id of a time with a shard and a sequence.  A time before the layout begins gives the
- * smallest of all ids, a time after its end the largest.
+ * The smallest or the largest id of a millisecond.  A time out of range gives the smallest or
+ * the largest of all ids.
  */
 static pg_attribute_always_inline int64
 bound_id(const SnowflakeLayout *layout, TimestampTz time, int64 shard, int64 sequence)
 {
-	TimestampTz first = pg_time_of_unix_ms(layout->epoch_unix_ms);
+	int			side = side_of_layout(layout, time);
 
-	if (time < first)
-		return 0;
-	if (time >= pg_time_of_unix_ms(snowflake_last_ms(layout) + 1))
-		return snowflake_max_id(layout);
-	return snowflake_id(layout, layout->epoch_unix_ms + (time - first) / 1000, shard, sequence);
+	if (side != 0)
+		return side < 0 ? 0 : snowflake_max_id(layout);
+	return id_at(layout, time, shard, sequence);
 }
 
-/*
- * snowflake_first(at timestamptz) returns bigint
- *	  The smallest id of that millisecond.  A time out of range gives the smallest or the
- *	  largest of all ids.
- */
-static pg_attribute_always_inline Datum
-first_id(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+SNOWFLAKE_FUNCTIONS(snowflake_first, snowflake53_first)
 {
 	PG_RETURN_INT64(bound_id(layout, PG_GETARG_TIMESTAMPTZ(0), 0, 0));
 }
 
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_first, first_id, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_first, first_id, snowflake_53);
-
-/*
- * snowflake_last(at timestamptz) returns bigint
- *	  The largest id of that millisecond.  A time out of range gives the smallest or the
- *	  largest of all ids.
- */
-static pg_attribute_always_inline Datum
-last_id(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+SNOWFLAKE_FUNCTIONS(snowflake_last, snowflake53_last)
 {
 	PG_RETURN_INT64(bound_id(layout, PG_GETARG_TIMESTAMPTZ(0),
 							 snowflake_max_shard(layout), snowflake_max_sequence(layout)));
 }
-
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_last, last_id, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_last, last_id, snowflake_53);

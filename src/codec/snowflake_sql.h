@@ -1,9 +1,6 @@
 /*
  * snowflake_sql.h
- *	  SQL entry points of the snowflake layouts, and the checks they share.
- *
- * Each function is written once, with the layout as its first argument.  SQL has one
- * function for each layout: snowflake_nextval() and snowflake53_nextval().
+ *	  SQL entry points of the snowflake layouts, and the checks that they share.
  */
 #ifndef SEQID_SNOWFLAKE_SQL_H
 #define SEQID_SNOWFLAKE_SQL_H
@@ -14,16 +11,19 @@
 #include "fmgr.h"
 
 /*
- * Defines the SQL function "name", which calls body(layout, fcinfo).  The body must be
- * always inlined, so that the compiler computes with the constants of the layout.
+ * Defines the SQL functions of both layouts, with the body that follows.  Its arguments are
+ * layout and fcinfo.  It is inlined, so that the compiler computes with the constants of the
+ * layout.
  */
-#define LAYOUT_PG_FUNCTION_INFO_V1(name, body, layout) \
+#define SNOWFLAKE_FUNCTIONS(name, name53) \
+	static pg_attribute_always_inline Datum \
+	name##_of_layout(const SnowflakeLayout *layout, FunctionCallInfo fcinfo); \
 	PG_FUNCTION_INFO_V1(name); \
-	Datum name(PG_FUNCTION_ARGS) \
-	{ \
-		return body(&(layout), fcinfo); \
-	} \
-	extern Datum name(PG_FUNCTION_ARGS)
+	Datum name(PG_FUNCTION_ARGS) { return name##_of_layout(&snowflake_64, fcinfo); } \
+	PG_FUNCTION_INFO_V1(name53); \
+	Datum name53(PG_FUNCTION_ARGS) { return name##_of_layout(&snowflake_53, fcinfo); } \
+	static pg_attribute_always_inline Datum \
+	name##_of_layout(const SnowflakeLayout *layout, FunctionCallInfo fcinfo pg_attribute_unused())
 
 /*
  * Raises invalid_parameter_value for a shard that the layout does not have.  The

@@ -2,27 +2,16 @@
  * textcodec.c
  *	  Ids as text: base 62, Crockford's base 32, and TypeIDs.
  *
- * Programs whose numbers have 53 bits, such as JavaScript's, can carry these texts, and
- * URLs can contain them.  All functions are immutable.
- *
  * In base 62 and base 32, a negative bigint is the 64-bit number that has the same bits.
  */
 #include "postgres.h"
 
-#include "bits/base62.h"
-#include "bits/crockford32.h"
-#include "bits/typeid.h"
+#include "bits/text_forms.h"
 #include "bits/uuid_bits.h"
 #include "fmgr.h"
 #include "pg/compat.h"
 #include "pg/text_input.h"
 #include "utils/builtins.h"
-
-/*
- * The longest text that is read.  It has room for leading zeros in base 62 and for hyphens
- * in base 32, and an error message can quote all of it.
- */
-#define ENCODED_MAX_BYTES QUOTED_MAX_BYTES
 
 #define MAX_UUID	(~(uint128) 0)
 
@@ -53,14 +42,14 @@ static const Encoding base62_uuid = BASE62(128);
 static const Encoding crockford32_bigint = CROCKFORD32(64, 13);
 static const Encoding crockford32_uuid = CROCKFORD32(128, 26);
 
-/*
- * The number that an argument encodes.  22P02 for other characters or another length,
- * 22003 for a number with more bits than the type.
- */
 static uint128
 decode(Datum argument, const Encoding *encoding)
 {
-	text	   *input = seqid_short_text(argument, ENCODED_MAX_BYTES, encoding->name);
+	/*
+	 * There is room for leading zeros and hyphens; messages can quote all of
+	 * it.
+	 */
+	text	   *input = seqid_short_text(argument, QUOTED_MAX_BYTES, encoding->name);
 	uint128		number;
 	TextDecoding result;
 
@@ -97,22 +86,12 @@ encode_crockford32(uint128 number, int count)
 	return cstring_to_text_with_len(digits, count);
 }
 
-static uint128
-uuid_argument(FunctionCallInfo fcinfo, int n)
-{
-	return uuid_number(uuid_halves(PG_GETARG_UUID_P(n)));
-}
-
 static Datum
 uuid_result(uint128 number)
 {
-	return UUIDPGetDatum(uuid_store(palloc(UUID_LEN), uuid_halves_of_number(number)));
+	return UUIDPGetDatum(uuid_store(palloc(UUID_LEN), number));
 }
 
-/*
- * base62_encode_bigint(id bigint) returns text
- *	  The digits 0-9A-Za-z of the id, at most 11, without leading zeros.
- */
 PG_FUNCTION_INFO_V1(base62_encode_bigint);
 Datum
 base62_encode_bigint(PG_FUNCTION_ARGS)
@@ -120,11 +99,6 @@ base62_encode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(encode_base62((uint64) PG_GETARG_INT64(0)));
 }
 
-/*
- * base62_decode_bigint(encoded text) returns bigint
- *	  The inverse of base62_encode_bigint; leading zeros are allowed.  22P02 for no
- *	  digits, other characters or more than 64 bytes, 22003 for more than 64 bits.
- */
 PG_FUNCTION_INFO_V1(base62_decode_bigint);
 Datum
 base62_decode_bigint(PG_FUNCTION_ARGS)
@@ -132,22 +106,13 @@ base62_decode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) decode(PG_GETARG_DATUM(0), &base62_bigint));
 }
 
-/*
- * base62_encode_uuid(id uuid) returns text
- *	  The digits 0-9A-Za-z of the UUID, at most 22, without leading zeros.
- */
 PG_FUNCTION_INFO_V1(base62_encode_uuid);
 Datum
 base62_encode_uuid(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_TEXT_P(encode_base62(uuid_argument(fcinfo, 0)));
+	PG_RETURN_TEXT_P(encode_base62(uuid_number(PG_GETARG_UUID_P(0))));
 }
 
-/*
- * base62_decode_uuid(encoded text) returns uuid
- *	  The inverse of base62_encode_uuid; leading zeros are allowed.  22P02 for no digits,
- *	  other characters or more than 64 bytes, 22003 for more than 128 bits.
- */
 PG_FUNCTION_INFO_V1(base62_decode_uuid);
 Datum
 base62_decode_uuid(PG_FUNCTION_ARGS)
@@ -156,9 +121,8 @@ base62_decode_uuid(PG_FUNCTION_ARGS)
 }
 
 /*
- * crockford32_encode_bigint(id bigint) returns text
- *	  The 13 characters of the id, the form of a TSID.  Texts of ids that are not
- *	  negative sort as the ids do, in the collation "C".
+ * Texts of ids that are not negative sort as the ids do, in the collation "C", and texts of
+ * UUIDs as the UUIDs do.
  */
 PG_FUNCTION_INFO_V1(crockford32_encode_bigint);
 Datum
@@ -167,12 +131,6 @@ crockford32_encode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(encode_crockford32((uint64) PG_GETARG_INT64(0), CROCKFORD32_DIGITS_64));
 }
 
-/*
- * crockford32_decode_bigint(encoded text) returns bigint
- *	  The id of 13 characters, in either case, with I and L for 1, O for 0, and hyphens
- *	  anywhere, in at most 64 bytes.  22P02 for any other text, 22003 for a first character
- *	  above F.
- */
 PG_FUNCTION_INFO_V1(crockford32_decode_bigint);
 Datum
 crockford32_decode_bigint(PG_FUNCTION_ARGS)
@@ -180,23 +138,13 @@ crockford32_decode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) decode(PG_GETARG_DATUM(0), &crockford32_bigint));
 }
 
-/*
- * crockford32_encode_uuid(id uuid) returns text
- *	  The 26 characters of the UUID, the form of a ULID.  The texts sort as the UUIDs do,
- *	  in the collation "C".
- */
 PG_FUNCTION_INFO_V1(crockford32_encode_uuid);
 Datum
 crockford32_encode_uuid(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_TEXT_P(encode_crockford32(uuid_argument(fcinfo, 0), CROCKFORD32_DIGITS_128));
+	PG_RETURN_TEXT_P(encode_crockford32(uuid_number(PG_GETARG_UUID_P(0)), CROCKFORD32_DIGITS_128));
 }
 
-/*
- * crockford32_decode_uuid(encoded text) returns uuid
- *	  The UUID of 26 characters, read as crockford32_decode_bigint does.  22P02 for any
- *	  other text, 22003 for a first character above 7.
- */
 PG_FUNCTION_INFO_V1(crockford32_decode_uuid);
 Datum
 crockford32_decode_uuid(PG_FUNCTION_ARGS)
@@ -204,11 +152,7 @@ crockford32_decode_uuid(PG_FUNCTION_ARGS)
 	return uuid_result(decode(PG_GETARG_DATUM(0), &crockford32_uuid));
 }
 
-/*
- * typeid_encode(prefix text, id uuid) returns text
- *	  The TypeID of the UUID: order_01h455vb4pex5vsknk084sn02q.  An empty prefix has no
- *	  underscore.  22P02 for a prefix that the specification does not allow.
- */
+/* The TypeID of a prefix and a UUID, such as order_01h455vb4pex5vsknk084sn02q. */
 PG_FUNCTION_INFO_V1(typeid_encode);
 Datum
 typeid_encode(PG_FUNCTION_ARGS)
@@ -222,11 +166,11 @@ typeid_encode(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("invalid input for TypeID prefix: \"%s\"", text_to_cstring(prefix)),
 				 errdetail("A prefix has only lower-case letters and underscores, and begins and ends with a letter.")));
-	length = typeid_write(VARDATA_ANY(prefix), length, uuid_argument(fcinfo, 1), typeid);
+	length = typeid_write(VARDATA_ANY(prefix), length, uuid_number(PG_GETARG_UUID_P(1)), typeid);
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(typeid, length));
 }
 
-/* The text of a TypeID, its UUID and the length of its prefix; 22P02 for any other text. */
+/* The text of a TypeID, its UUID and the length of its prefix. */
 static text *
 checked_typeid(Datum argument, size_t *prefix_length, uint128 *uuid)
 {
@@ -241,10 +185,6 @@ checked_typeid(Datum argument, size_t *prefix_length, uint128 *uuid)
 	return input;
 }
 
-/*
- * typeid_decode(typeid text) returns uuid
- *	  The UUID of a TypeID with any prefix.  22P02 for any other text.
- */
 PG_FUNCTION_INFO_V1(typeid_decode);
 Datum
 typeid_decode(PG_FUNCTION_ARGS)
@@ -256,10 +196,6 @@ typeid_decode(PG_FUNCTION_ARGS)
 	return uuid_result(uuid);
 }
 
-/*
- * typeid_prefix(typeid text) returns text
- *	  The prefix of a TypeID, '' if it has none.  22P02 for any other text.
- */
 PG_FUNCTION_INFO_V1(typeid_prefix);
 Datum
 typeid_prefix(PG_FUNCTION_ARGS)

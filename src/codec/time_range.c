@@ -73,28 +73,22 @@ snowflake_span(const SnowflakeLayout *layout, FunctionCallInfo fcinfo, int n,
 	TimeSpan	span = span_of_range(fcinfo, n, layout->epoch_unix_ms * 1000,
 									 snowflake_last_ms(layout) * 1000);
 
+	/* An id's time is the beginning of its millisecond. */
+	int64		first_ms = (span.first_us + 999) / 1000;
+	int64		last_ms = span.last_us / 1000;
+
 	*first_id = snowflake_max_id(layout);
 	*last_id = 0;
-	if (span.first_us <= span.last_us)
+	if (first_ms <= last_ms)
 	{
-		/* An id's time is the beginning of its millisecond. */
-		int64		first_ms = (span.first_us + 999) / 1000;
-		int64		last_ms = span.last_us / 1000;
-
-		if (first_ms > last_ms)
-			return;
 		*first_id = snowflake_id(layout, first_ms, 0, 0);
 		*last_id = snowflake_id(layout, last_ms, snowflake_max_shard(layout),
 								snowflake_max_sequence(layout));
 	}
 }
 
-/*
- * snowflake_in(id bigint, range tstzrange) returns boolean
- *	  Whether the id's time is in the range.  False for a number that is no id.
- */
-static pg_attribute_always_inline Datum
-is_in(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+/* Whether the time of an id is in a range.  False for a number that is no id. */
+SNOWFLAKE_FUNCTIONS(snowflake_in, snowflake53_in)
 {
 	int64		id = PG_GETARG_INT64(0);
 	int64		first_id;
@@ -104,15 +98,8 @@ is_in(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	PG_RETURN_BOOL(id >= first_id && id <= last_id);
 }
 
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_in, is_in, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_in, is_in, snowflake_53);
-
-/*
- * seqid.snowflake_bound(range tstzrange, upper boolean) returns bigint
- *	  The largest (upper) or the smallest id whose time is in the range.
- */
-static pg_attribute_always_inline Datum
-bound(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+/* Returns the largest (upper) or the smallest id whose time is in a range. */
+SNOWFLAKE_FUNCTIONS(seqid_snowflake_bound, seqid_snowflake53_bound)
 {
 	int64		first_id;
 	int64		last_id;
@@ -121,50 +108,42 @@ bound(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	PG_RETURN_INT64(PG_GETARG_BOOL(1) ? last_id : first_id);
 }
 
-LAYOUT_PG_FUNCTION_INFO_V1(seqid_snowflake_bound, bound, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(seqid_snowflake53_bound, bound, snowflake_53);
-
 static void
-comb_span(FunctionCallInfo fcinfo, int n, UuidHalves *first, UuidHalves *last)
+comb_span(FunctionCallInfo fcinfo, int n, uint128 *first, uint128 *last)
 {
-	TimeSpan	span = span_of_range(fcinfo, n, 0, COMB_MAX_UNIX_MS * COMB_US_PER_MS + 999);
+	TimeSpan	span = span_of_range(fcinfo, n, 0, COMB_MAX_UNIX_US);
 
 	*first = comb_compose(COMB_MAX_TICK, COMB_RANDOM_MASK);
 	*last = comb_compose(0, 0);
 	if (span.first_us <= span.last_us)
 	{
-		*first = comb_compose(comb_tick_of_us(span.first_us), 0);
-		*last = comb_compose(comb_tick_of_us(span.last_us + 1) - 1, COMB_RANDOM_MASK);
+		*first = comb_first_of_us(span.first_us);
+		*last = comb_last_of_us(span.last_us);
 	}
 }
 
 /*
- * comb_uuid_in(id uuid, range tstzrange) returns boolean
- *	  Whether the COMB's time is in the range.  Any other UUID is compared with the COMBs
- *	  of the range as if it were one.
+ * Whether the time of a COMB is in a range.  Any other UUID is compared with the COMBs of the
+ * range as if it were one.
  */
 PG_FUNCTION_INFO_V1(comb_uuid_in);
 Datum
 comb_uuid_in(PG_FUNCTION_ARGS)
 {
-	uint128		id = uuid_number(uuid_halves(PG_GETARG_UUID_P(0)));
-	UuidHalves	first;
-	UuidHalves	last;
+	uint128		id = uuid_number(PG_GETARG_UUID_P(0));
+	uint128		first;
+	uint128		last;
 
 	comb_span(fcinfo, 1, &first, &last);
-	PG_RETURN_BOOL(id >= uuid_number(first) && id <= uuid_number(last));
+	PG_RETURN_BOOL(id >= first && id <= last);
 }
 
-/*
- * seqid.comb_uuid_bound(range tstzrange, upper boolean) returns uuid
- *	  The largest (upper) or the smallest COMB whose time is in the range.
- */
 PG_FUNCTION_INFO_V1(seqid_comb_uuid_bound);
 Datum
 seqid_comb_uuid_bound(PG_FUNCTION_ARGS)
 {
-	UuidHalves	first;
-	UuidHalves	last;
+	uint128		first;
+	uint128		last;
 
 	comb_span(fcinfo, 0, &first, &last);
 	PG_RETURN_UUID_P(uuid_store(palloc(UUID_LEN), PG_GETARG_BOOL(1) ? last : first));

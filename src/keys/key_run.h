@@ -10,42 +10,59 @@
 
 #include "postgres.h"
 
-#include "bits/snowflake_layout.h"
 #include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
 
-/* State of one call of a set-returning generator. */
+/* State of one call, in user_fctx. */
 typedef struct KeyRun
 {
-	const SnowflakeLayout *layout;	/* NULL for COMBs */
-	int			shard;
 	int64		wanted;			/* not yet reserved */
-	int			run_size;		/* how many are reserved next, at most */
+	int			size;			/* how many are reserved next, at most */
 	int			reserved;		/* reserved, but not yet returned */
 	int64		next_tick;		/* the first of these */
 } KeyRun;
 
-/* One kind of generator. */
-typedef struct KeyRunKind
+/* Raises invalid_parameter_value if the count is negative. */
+static inline void
+key_run_begin(FunctionCallInfo fcinfo, int64 count)
 {
-	/* Reserves from 1 to at_most consecutive ticks and returns the first. */
-	int64		(*reserve) (const SnowflakeLayout *layout, int shard,
-							int at_most, int *reserved);
+	FuncCallContext *context;
+	KeyRun	   *run;
 
-	/* Composes the key of a tick, when the key is returned. */
-	Datum		(*key) (const SnowflakeLayout *layout, int shard, int64 tick);
-
-	/* Largest size of a run. */
-	int			max_run_size;
-} KeyRunKind;
-
-/* Returns the count.  Raises invalid_parameter_value if it is negative. */
-extern int64 seqid_checked_count(int64 count);
+	if (count < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("count %lld is out of range", (long long) count),
+				 errdetail("A count must not be negative.")));
+	context = SRF_FIRSTCALL_INIT();
+	run = MemoryContextAllocZero(context->multi_call_memory_ctx, sizeof(KeyRun));
+	run->wanted = count;
+	run->size = 1;
+	context->user_fctx = run;
+}
 
 /*
- * Implements a set-returning function: returns the next of count keys.  The arguments
- * must be the same in each call for a set.
+ * Returns how many ticks to reserve now, at most.  Each run is twice as long as the one
+ * before, so that at most half of the reserved ticks are wasted.  Otherwise a caller that
+ * repeatedly requests many keys, but fetches one, would use up ticks that others need.
  */
-extern Datum seqid_next_of_run(FunctionCallInfo fcinfo, const KeyRunKind *kind,
-							   const SnowflakeLayout *layout, int shard, int64 count);
+static inline int
+key_run_size(KeyRun *run, int max_size)
+{
+	int			size = (int) Min(run->wanted, run->size);
+
+	CHECK_FOR_INTERRUPTS();
+	run->size = Min(run->size * 2, max_size);
+	return size;
+}
+
+/* Returns the tick of the next key. */
+static inline int64
+key_run_next(KeyRun *run)
+{
+	run->reserved--;
+	return run->next_tick++;
+}
 
 #endif							/* SEQID_KEY_RUN_H */

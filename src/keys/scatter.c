@@ -50,12 +50,6 @@ seqid_scatter_next(Oid sequence, int prefix_bits, bool check_permissions)
 	return scatter_id(value - 1, prefix_bits);
 }
 
-/*
- * scatter_nextval(sequence regclass, prefix_bits int) returns bigint
- *	  Returns the scattered id of the sequence's next value.
- *	  Errors: 22023 if prefix_bits is not between 0 and 32; 2200H if the value is less
- *	  than 1; all errors of nextval().
- */
 PG_FUNCTION_INFO_V1(scatter_nextval);
 Datum
 scatter_nextval(PG_FUNCTION_ARGS)
@@ -66,47 +60,18 @@ scatter_nextval(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(seqid_scatter_next(sequence, prefix_bits, true));
 }
 
-/*
- * scatter_prefix(id bigint, prefix_bits int) returns bigint
- *	  Returns the number of the small sequence, 0 to 2^prefix_bits - 1.
- *	  Errors: 22003 if the id is negative; 22023 if prefix_bits is not between 0 and 32.
- */
-PG_FUNCTION_INFO_V1(scatter_prefix);
-Datum
-scatter_prefix(PG_FUNCTION_ARGS)
-{
-	int64		id = checked_id(PG_GETARG_INT64(0));
-	int			prefix_bits = seqid_checked_prefix_bits(PG_GETARG_INT32(1));
+/* Defines an SQL function of (id bigint, prefix_bits int). */
+#define SCATTER_FUNCTION(name, result) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum name(PG_FUNCTION_ARGS) \
+	{ \
+		int64		id = checked_id(PG_GETARG_INT64(0)); \
+		int			prefix_bits = seqid_checked_prefix_bits(PG_GETARG_INT32(1)); \
+		\
+		PG_RETURN_INT64(result(id, prefix_bits)); \
+	} \
+	extern Datum name(PG_FUNCTION_ARGS)
 
-	PG_RETURN_INT64(scatter_id_prefix(id, prefix_bits));
-}
-
-/*
- * scatter_value(id bigint, prefix_bits int) returns bigint
- *	  Returns the value of the id within its small sequence, counted from 0.
- *	  Errors: those of scatter_prefix().
- */
-PG_FUNCTION_INFO_V1(scatter_value);
-Datum
-scatter_value(PG_FUNCTION_ARGS)
-{
-	int64		id = checked_id(PG_GETARG_INT64(0));
-	int			prefix_bits = seqid_checked_prefix_bits(PG_GETARG_INT32(1));
-
-	PG_RETURN_INT64(scatter_id_value(id, prefix_bits));
-}
-
-/*
- * scatter_ordinal(id bigint, prefix_bits int) returns bigint
- *	  Returns the value of the sequence for which the id was generated, minus 1.
- *	  Errors: those of scatter_prefix().
- */
-PG_FUNCTION_INFO_V1(scatter_ordinal);
-Datum
-scatter_ordinal(PG_FUNCTION_ARGS)
-{
-	int64		id = checked_id(PG_GETARG_INT64(0));
-	int			prefix_bits = seqid_checked_prefix_bits(PG_GETARG_INT32(1));
-
-	PG_RETURN_INT64(scatter_id_ordinal(id, prefix_bits));
-}
+SCATTER_FUNCTION(scatter_prefix, scatter_id_prefix);
+SCATTER_FUNCTION(scatter_value, scatter_id_value);
+SCATTER_FUNCTION(scatter_ordinal, scatter_id_ordinal);

@@ -40,70 +40,50 @@ uuid_in_block(int64 value, int32 block_size, int32 block_count)
 	int			bits = prefix_bits(block_count);
 	int64		size = Max(1, ((int64) block_size * block_count) >> bits);
 	uint64		block = (uint64) (value / size);
-	UuidHalves	halves;
+	uint64		random[2];
 
-	seqid_random_bytes(&halves, sizeof(halves));
+	seqid_random_bytes(random, sizeof(random));
 
 	/* The shift drops the high bits of the block number, which is the mod. */
-	halves.high = block << (64 - bits) | halves.high >> bits;
-	return uuid_store(palloc(UUID_LEN), uuid_stamp(halves, 4));
+	return uuid_store(palloc(UUID_LEN),
+					  uuid_stamp(block << (64 - bits) | random[0] >> bits, random[1], 4));
 }
 
-/*
- * uuid_sequence_nextval(sequence regclass, block_size int, block_count int) returns uuid
- *	  Returns a UUID of version 4 in the block of the sequence's next value, minus 1.
- *	  Errors: 22023 if block_size or block_count is not positive; all errors of
- *	  nextval().
- */
+static int32
+checked_positive(int32 value, const char *what, const char *rule)
+{
+	if (value < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s %d is out of range", what, value),
+				 errdetail("%s", rule)));
+	return value;
+}
+
 PG_FUNCTION_INFO_V1(uuid_sequence_nextval);
 Datum
 uuid_sequence_nextval(PG_FUNCTION_ARGS)
 {
 	Oid			sequence = PG_GETARG_OID(0);
-	int32		block_size = PG_GETARG_INT32(1);
-	int32		block_count = PG_GETARG_INT32(2);
-	int64		value;
-
-	if (block_size < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("block size %d is out of range", block_size),
-				 errdetail("The block size must be positive.")));
-	if (block_count < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("block count %d is out of range", block_count),
-				 errdetail("The block count must be positive.")));
+	int32		block_size = checked_positive(PG_GETARG_INT32(1), "block size",
+											  "The block size must be positive.");
+	int32		block_count = checked_positive(PG_GETARG_INT32(2), "block count",
+											   "The block count must be positive.");
 
 	/* A sequence can return the smallest bigint: subtract without overflow. */
-	value = (int64) ((uint64) seqid_durable_nextval(sequence, true) - 1);
+	int64		value = (int64) ((uint64) seqid_durable_nextval(sequence, true) - 1);
 
 	PG_RETURN_UUID_P(uuid_in_block(value, block_size, block_count));
 }
 
-/*
- * uuid_time_nextval(interval_length int, interval_count int) returns uuid
- *	  Returns a UUID of version 4 in the block of the current interval.  interval_length
- *	  is in seconds.
- *	  Errors: 22023 if interval_length or interval_count is not positive.
- */
 PG_FUNCTION_INFO_V1(uuid_time_nextval);
 Datum
 uuid_time_nextval(PG_FUNCTION_ARGS)
 {
-	int32		interval_length = PG_GETARG_INT32(0);
-	int32		interval_count = PG_GETARG_INT32(1);
-
-	if (interval_length < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("interval length %d is out of range", interval_length),
-				 errdetail("The interval length is in seconds and must be positive.")));
-	if (interval_count < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("interval count %d is out of range", interval_count),
-				 errdetail("The interval count must be positive.")));
+	int32		interval_length = checked_positive(PG_GETARG_INT32(0), "interval length",
+												   "The interval length is in seconds and must be positive.");
+	int32		interval_count = checked_positive(PG_GETARG_INT32(1), "interval count",
+												  "The interval count must be positive.");
 
 	PG_RETURN_UUID_P(uuid_in_block(wall_clock_read_ms() / WALL_MS_PER_S,
 								   interval_length, interval_count));

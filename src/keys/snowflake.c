@@ -4,11 +4,7 @@
  *
  * The counter of a shard, in shared memory, makes ids unique and ascending; see
  * counter.c.  This file checks that the server can issue the shard, reserves
- * ticks of the counter, and composes ids from them.
- *
- * Each function exists for each layout.  The comments describe snowflake_*;
- * snowflake53_* behaves alike, with the limits of its own layout.  The layouts are
- * described in snowflake_layout.h.
+ * ticks of the counter, and composes ids from them; see snowflake_layout.h.
  */
 #include "postgres.h"
 
@@ -16,7 +12,6 @@
 #include "clock/counter.h"
 #include "codec/snowflake_sql.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "keys/key_run.h"
 #include "state/guc.h"
 #include "state/server_shard.h"
@@ -80,84 +75,48 @@ next_id(const SnowflakeLayout *layout, int64 shard)
 	return issue_id(layout, tick, (int) shard);
 }
 
-/*
- * snowflake_nextval(shard bigint) returns bigint
- *	  Returns the next id of the shard, 0 to 1023, which is greater than every id that
- *	  the shard returned before on this server.  Waits for the next millisecond if the
- *	  current one is used up.
- *	  Errors: 22023 if the shard is out of range.  25006 on a standby.  55000 if
- *	  seqid.allowed_shards does not contain the shard, if the clock is behind by more
- *	  than seqid.max_lead or before 2023, or if the mark is missing.
- *	  2200H after 2092-09-06, the end of the 41 bits of time.
- */
-static pg_attribute_always_inline Datum
-nextval(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+/* Returns the next id of a shard. */
+SNOWFLAKE_FUNCTIONS(snowflake_nextval, snowflake53_nextval)
 {
 	PG_RETURN_INT64(next_id(layout, PG_GETARG_INT64(0)));
 }
 
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextval, nextval, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextval, nextval, snowflake_53);
-
-/*
- * snowflake_nextval() returns bigint
- *	  Returns the next id of this server's shard, which seqid.shards determines.
- *	  Errors: 55000 if seqid.shards is empty; 22023 if the layout does not have the
- *	  shard; all others of snowflake_nextval(shard).
- */
-static pg_attribute_always_inline Datum
-nextval_of_server(const SnowflakeLayout *layout,
-				  FunctionCallInfo fcinfo pg_attribute_unused())
+SNOWFLAKE_FUNCTIONS(snowflake_nextval_of_server, snowflake53_nextval_of_server)
 {
 	PG_RETURN_INT64(next_id(layout, server_shard(layout)));
 }
 
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextval_of_server, nextval_of_server, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextval_of_server, nextval_of_server, snowflake_53);
-
-/* Checks again: seqid.allowed_shards can change between two fetches of a cursor. */
-static int64
-reserve_run(const SnowflakeLayout *layout, int shard, int at_most, int *reserved)
-{
-	check_may_issue(layout, shard);
-	return seqid_reserve_ticks(layout, shard, 1, at_most, reserved);
-}
-
-static Datum
-key_of_run(const SnowflakeLayout *layout, int shard, int64 tick)
-{
-	return Int64GetDatum(issue_id(layout, tick, shard));
-}
-
 /* A bound that no layout reaches: a run ends with its millisecond. */
-static const KeyRunKind snowflake_run = {
-	.reserve = reserve_run,
-	.key = key_of_run,
-	.max_run_size = 1 << 16
-};
+#define MAX_RUN_SIZE	(1 << 16)
 
-/*
- * snowflake_nextvals(shard bigint, count bigint) returns setof bigint
- *	  Returns the next count ids of the shard, 0 to 1023, in ascending order.  They are
- *	  reserved in runs while they are fetched.  A run has at most the ids of one
- *	  millisecond.
- *	  Errors: 22023 if the count is negative; for each run, those of
- *	  snowflake_nextval(shard).
- */
-static pg_attribute_always_inline Datum
-nextvals(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+/* Returns the next ids of a shard (argument 0), as many as argument 1 says. */
+SNOWFLAKE_FUNCTIONS(snowflake_nextvals, snowflake53_nextvals)
 {
 	int64		shard = PG_GETARG_INT64(0);
-	int64		count = seqid_checked_count(PG_GETARG_INT64(1));
+	FuncCallContext *context;
+	KeyRun	   *run;
 
-	/* A count of 0 must raise the same errors. */
 	if (SRF_IS_FIRSTCALL())
+	{
+		key_run_begin(fcinfo, PG_GETARG_INT64(1));
+		/* A count of 0 must raise the same errors. */
 		check_may_issue(layout, shard);
-	return seqid_next_of_run(fcinfo, &snowflake_run, layout, (int) shard, count);
+	}
+	context = SRF_PERCALL_SETUP();
+	run = context->user_fctx;
+	if (run->reserved == 0)
+	{
+		if (run->wanted == 0)
+			SRF_RETURN_DONE(context);
+		/* seqid.allowed_shards can change between two fetches of a cursor. */
+		check_may_issue(layout, shard);
+		run->next_tick = seqid_reserve_ticks(layout, (int) shard, 1,
+											 key_run_size(run, MAX_RUN_SIZE), &run->reserved);
+		run->wanted -= run->reserved;
+	}
+	SRF_RETURN_NEXT(context,
+					Int64GetDatum(issue_id(layout, key_run_next(run), (int) shard)));
 }
-
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextvals, nextvals, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextvals, nextvals, snowflake_53);
 
 /* Reserves consecutive ids of one millisecond, and returns the first. */
 static pg_attribute_always_inline int64
@@ -182,35 +141,15 @@ next_block(const SnowflakeLayout *layout, int64 shard, int64 count)
 	return snowflake_of_tick(layout, first, (int) shard);
 }
 
-/*
- * snowflake_nextblock(shard bigint, count bigint) returns bigint
- *	  Reserves count consecutive ids of the shard, 0 to 1023, and returns the first.
- *	  All have the same millisecond, and no other call returns any of them.
- *	  Errors: 22023 if the count is not between 1 and 4096, the ids of a millisecond
- *	  (128 for snowflake53); all others of snowflake_nextval(shard).
- */
-static pg_attribute_always_inline Datum
-nextblock(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+SNOWFLAKE_FUNCTIONS(snowflake_nextblock, snowflake53_nextblock)
 {
 	PG_RETURN_INT64(next_block(layout, PG_GETARG_INT64(0), PG_GETARG_INT64(1)));
 }
 
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextblock, nextblock, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextblock, nextblock, snowflake_53);
-
-/*
- * snowflake_nextblock(count bigint) returns bigint
- *	  The same for this server's shard, which seqid.shards determines.
- *	  Errors: those of snowflake_nextblock(shard, count) and of snowflake_nextval().
- */
-static pg_attribute_always_inline Datum
-nextblock_of_server(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+SNOWFLAKE_FUNCTIONS(snowflake_nextblock_of_server, snowflake53_nextblock_of_server)
 {
 	PG_RETURN_INT64(next_block(layout, server_shard(layout), PG_GETARG_INT64(0)));
 }
-
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_nextblock_of_server, nextblock_of_server, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_nextblock_of_server, nextblock_of_server, snowflake_53);
 
 /*
  * Raises the counter of this server's shard to the last tick of the id's millisecond,
@@ -238,15 +177,8 @@ raise_to_id(const SnowflakeLayout *layout, int64 id)
 	(void) seqid_cover_with_mark(ms);
 }
 
-/*
- * snowflake_witness(id bigint) returns bigint
- *	  Returns the argument.  All ids that this server's shard returns later are
- *	  greater.  In this database that holds after a restart, too.
- *	  Errors: 22003 if the id is out of range; 22023 if it is ahead of the clock by
- *	  more than seqid.max_lead; all others of snowflake_nextval().
- */
-static pg_attribute_always_inline Datum
-witness(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+/* Makes all later ids of this server's shard greater than an id, which it returns. */
+SNOWFLAKE_FUNCTIONS(snowflake_witness, snowflake53_witness)
 {
 	int64		id = seqid_checked_id(layout, PG_GETARG_INT64(0));
 
@@ -254,17 +186,8 @@ witness(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	PG_RETURN_INT64(id);
 }
 
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_witness, witness, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_witness, witness, snowflake_53);
-
-/*
- * snowflake_currval() returns bigint
- *	  Returns the last id of this layout that the session generated, of any shard.  It
- *	  does not include ids that parallel workers generated.
- *	  Errors: 55000 if the session has not generated an id of this layout.
- */
-static pg_attribute_always_inline Datum
-currval(const SnowflakeLayout *layout, FunctionCallInfo fcinfo pg_attribute_unused())
+/* Returns the last id of the layout that the session generated, of any shard. */
+SNOWFLAKE_FUNCTIONS(snowflake_currval, snowflake53_currval)
 {
 	if (session_last_id[layout->number] == 0)
 		ereport(ERROR,
@@ -274,6 +197,3 @@ currval(const SnowflakeLayout *layout, FunctionCallInfo fcinfo pg_attribute_unus
 
 	PG_RETURN_INT64(session_last_id[layout->number]);
 }
-
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_currval, currval, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_currval, currval, snowflake_53);

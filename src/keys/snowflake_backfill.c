@@ -2,16 +2,14 @@
  * snowflake_backfill.c
  *	  Generates snowflake ids for existing rows.
  *
- * These ids do not come from the counter of a shard.  They are composed from the times
- * of the rows, in the order of the rows, in a shard of which no server issues ids.  Only
- * the shard keeps them apart from other ids, because there is no record of the ids that
- * a shard issued in the past.  Therefore the function refuses a shard that this server
- * is allowed to issue, and one that it has issued since the server started.
+ * These ids are composed from the times of the rows, in the order of the rows.  Only the shard
+ * keeps them apart from other ids, because there is no record of the ids that a shard issued
+ * in the past.  Therefore the function refuses a shard that this server is allowed to issue,
+ * and one that it has issued since the server started.
  *
- * The server can issue ids of the shard later, and the clock can be set back before: a
- * statement that began before the shard was removed from seqid.allowed_shards can still
- * issue them, and the shard can be added to the list again.  Two invariants make these
- * ids greater than those of rows:
+ * The server can issue ids of the shard later, with the clock set back: a statement that began
+ * before the shard was removed from seqid.allowed_shards can still issue them, and the shard
+ * can be added to the list again.  Two invariants make these ids greater than those of rows:
  *
  * 1. The counter of the shard is raised to the tick of an id before the id is returned.
  *	  A second word has the value that backfills left in the counter.  The two are equal
@@ -64,10 +62,7 @@ check_not_allowed(const SnowflakeLayout *layout, int64 shard)
 	seqid_check_shard(layout, shard);
 	seqid_require_settings();
 
-	/*
-	 * A session's own value, or a mistake in the file, says nothing of what
-	 * is issued.
-	 */
+	/* A session's own value, or a mistake in the file, does not count. */
 	if (seqid_allowed_shards_refused())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -156,9 +151,8 @@ next_tick(const SnowflakeLayout *layout, Backfill *backfill, int64 ms)
 }
 
 /*
- * Refuses an "after" that would give a row the time of much later ones.  The first id can
- * be a little later than its row, because the last rows of the previous statement can
- * have used up their millisecond.
+ * Refuses an "after" that would give a row the time of much later ones.  The last rows of the
+ * previous statement can have used up their millisecond, so the first id can be a little late.
  */
 static void
 check_first_tick(const SnowflakeLayout *layout, int64 tick, int64 ms)
@@ -176,10 +170,8 @@ check_first_tick(const SnowflakeLayout *layout, int64 tick, int64 ms)
 }
 
 /*
- * Waits until the clock is past the millisecond, and returns that of the clock.  A longer
- * wait than a millisecond means that the clock was set back, or that "after" is an id in the
- * future, so the wait has a limit.  The clock is read again after a millisecond at most,
- * because it can be set meanwhile.
+ * Waits until the clock is past the millisecond, and returns that of the clock.  The wait has a
+ * limit, because the clock can have been set back, and "after" can be an id in the future.
  */
 static int64
 wait_until_past(const SnowflakeLayout *layout, int64 shard, int64 ms)
@@ -216,20 +208,10 @@ begin_backfill(FunctionCallInfo fcinfo, int64 last_tick)
 }
 
 /*
- * snowflake_backfill(created_at timestamptz, shard bigint, after bigint) returns bigint
- *	  A window function.  Returns ids in the order of the rows, each with the row's
- *	  millisecond, or a later one if the previous rows have used that up.  All are
- *	  greater than "after" unless that is NULL.  Times before 2023 count as its first
- *	  millisecond.  A row whose time or shard is NULL gets NULL.
- *	  Errors: 22023 if the time is in the future, the rows are not in the order of their
- *	  times, the shard is out of range, or "after" is of another shard or much later than
- *	  the first row.  22003 if "after" is out of range.  55000 if this server can issue
- *	  the shard or has issued it since it started, if the wait for the clock would
- *	  exceed seqid.max_lead, or if the mark is missing.  2200H if the 41 bits of time
- *	  are used up.
+ * Returns ids in the order of the rows, from (created_at timestamptz, shard bigint, after
+ * bigint).  A row whose time or shard is NULL gets NULL.
  */
-static Datum
-backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
+SNOWFLAKE_FUNCTIONS(snowflake_backfill, snowflake53_backfill)
 {
 	WindowObject window = PG_WINDOW_OBJECT();
 	bool		no_time;
@@ -261,13 +243,9 @@ backfill(const SnowflakeLayout *layout, FunctionCallInfo fcinfo)
 	raise_counter(layout, shard, tick);
 
 	/*
-	 * Invariant 2.  The mark is raised to the clock rather than to the id,
-	 * which would write it for each row.  Whether the floor is higher does
-	 * not matter.
+	 * Invariant 2.  To cover no more than the id would write the mark for
+	 * each row.  Whether the floor is higher does not matter.
 	 */
 	(void) seqid_cover_with_mark(now_ms);
 	PG_RETURN_INT64(snowflake_of_tick(layout, tick, shard));
 }
-
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake_backfill, backfill, snowflake_64);
-LAYOUT_PG_FUNCTION_INFO_V1(snowflake53_backfill, backfill, snowflake_53);

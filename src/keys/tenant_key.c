@@ -36,12 +36,6 @@ pack(int64 tenant, int64 entity)
 		checked_part(entity, TENANT_KEY_MAX_ENTITY, "entity id");
 }
 
-/*
- * tenant_key_pack(tenant_id bigint, entity_id bigint) returns bigint
- *	  Returns the key of a tenant and an entity.
- *	  Errors: 22003 if tenant_id is not between 0 and 2^22 - 1, or entity_id not between
- *	  0 and 2^40 - 1.
- */
 PG_FUNCTION_INFO_V1(tenant_key_pack);
 Datum
 tenant_key_pack(PG_FUNCTION_ARGS)
@@ -51,11 +45,6 @@ tenant_key_pack(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(pack(tenant, PG_GETARG_INT64(1)));
 }
 
-/*
- * tenant_key_tenant(id bigint) returns bigint
- *	  Returns the tenant of a key, 0 to 2^22 - 1.
- *	  Errors: 22003 if the key is not between 0 and 2^62 - 1.
- */
 PG_FUNCTION_INFO_V1(tenant_key_tenant);
 Datum
 tenant_key_tenant(PG_FUNCTION_ARGS)
@@ -65,11 +54,6 @@ tenant_key_tenant(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(id >> TENANT_KEY_ENTITY_BITS);
 }
 
-/*
- * tenant_key_entity(id bigint) returns bigint
- *	  Returns the entity of a key, 0 to 2^40 - 1.
- *	  Errors: 22003 if the key is not between 0 and 2^62 - 1.
- */
 PG_FUNCTION_INFO_V1(tenant_key_entity);
 Datum
 tenant_key_entity(PG_FUNCTION_ARGS)
@@ -79,17 +63,11 @@ tenant_key_entity(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(id & TENANT_KEY_MAX_ENTITY);
 }
 
-/*
- * tenant_key_nextval(tenant_id bigint, sequence regclass) returns bigint
- *	  Returns the key of a tenant and the next value of a sequence.
- *	  Errors: 22003 if tenant_id is not between 0 and 2^22 - 1, or the value not between
- *	  0 and 2^40 - 1; all errors of nextval().
- */
 PG_FUNCTION_INFO_V1(tenant_key_nextval);
 Datum
 tenant_key_nextval(PG_FUNCTION_ARGS)
 {
-	/* Check the tenant first, so that an error does not use up a value. */
+	/* First, so that an error does not use up a value. */
 	int64		tenant = checked_part(PG_GETARG_INT64(0), TENANT_KEY_MAX_TENANT, "tenant id");
 
 	PG_RETURN_INT64(pack(tenant, seqid_durable_nextval(PG_GETARG_OID(1), true)));

@@ -51,15 +51,6 @@
 #define compat_lxid(proc)	((proc)->lxid)
 #endif
 
-/* The two parts of the virtual transaction that holds a lock. */
-#if PG_VERSION_NUM >= 170000
-#define compat_lock_process(lock)	((lock)->vxid.procNumber)
-#define compat_lock_lxid(lock)		((lock)->vxid.localTransactionId)
-#else
-#define compat_lock_process(lock)	((lock)->backend)
-#define compat_lock_lxid(lock)		((lock)->lxid)
-#endif
-
 /* The process of a virtual transaction, and of this one. */
 #if PG_VERSION_NUM >= 170000
 #define compat_vxid_process(vxid)	((vxid).procNumber)

@@ -30,9 +30,9 @@ sub fuzz
 }
 
 # Planted faults are found: a read beyond a text, and a digit that is not set.
-for ([ 'address,undefined', 'base62.h', '/^base62_read/,/^}/s/\*number = 0;/& *(volatile const char *) (text + length);/',
+for ([ 'address,undefined', 'text_forms.h', '/^base62_read/,/^}/s/\*number = 0;/& *(volatile const char *) (text + length);/',
 		qr/buffer-overflow.*base62_read/s ],
-	[ 'memory', 'crockford32.h', '/^crockford32_write/,/^}/s/i >= 0/i > 0/', qr/use-of-uninitialized-value.*crockford32/s ])
+	[ 'memory', 'text_forms.h', '/^crockford32_write/,/^}/s/i >= 0/i > 0/', qr/use-of-uninitialized-value.*crockford32/s ])
 {
 	my ($sanitizers, $file, $fault, $expected) = @$_;
 	my $src = "$directory/faulty.$sanitizers";

@@ -10,8 +10,6 @@ use IPC::Run ();
 my @wrong = (
 	# It takes .callback in an initializer for a variable.
 	'legacyUninitvar:src/pg/durable_wal.c', 'legacyUninitvar:src/pg/segment.c',
-	# A pointer to the function that is called has the same name.
-	'shadowFunction:src/keys/snowflake_backfill.c',
 	# The condition is true for a clock before the first or after the last time of a key.
 	'knownConditionTrueFalse:src/clock/counter.h');
 

@@ -64,7 +64,7 @@ is(join("\n", grep { !/$known/s } split /\n\n+/, $build->findings), '', 'no find
 
 # Planted faults are found.
 my $faulty = SeqidBuild->new('-O1 -g',
-	[ 'bits/crockford32.h', 'crockford32_write', qr/i >= 0/, 'i > 0' ],	# the first digit is not set
+	[ 'bits/text_forms.h', 'crockford32_write', qr/i >= 0/, 'i > 0' ],	# the first digit is not set
 	[ 'bits/jump_hash.h', 'jump_hash_bucket', qr/int64\s+next = 0/, 'volatile int64 next' ],
 	[ 'intern/intern.c', 'intern_ids', qr/terms = alloc_many\(parts.count\K/, ' - 1' ]);
 $node = start_under_memcheck($faulty, 'faulty');
