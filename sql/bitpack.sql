@@ -1,6 +1,8 @@
 --
 -- Any number of fields in one bigint
 --
+\pset format unaligned
+\pset tuples_only on
 SELECT bits_text('{10,12}', 20603) AS picture;
 -- the ends
 SELECT bits_pack('{63}', '{9223372036854775807}') AS one_field,

@@ -1,6 +1,8 @@
 --
 -- Issuing COMBs
 --
+\pset format unaligned
+\pset tuples_only on
 
 -- a valid UUID of version 7 that tells the time it was drawn
 DO $$

@@ -1,6 +1,8 @@
 --
 -- Taking COMBs apart and putting them together
 --
+\pset format unaligned
+\pset tuples_only on
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 

@@ -5,6 +5,8 @@
 -- extremes of its arguments' types.  Each call must end with a result or with
 -- an error that the reference names.
 --
+\pset format unaligned
+\pset tuples_only on
 CREATE SEQUENCE extremes_seq MINVALUE -9223372036854775808;
 SELECT intern_create('extremes_dictionary');
 CREATE TABLE extremes (type regtype, value text);

@@ -5,6 +5,8 @@
 -- that is filled in order (90 % is the fill factor of a leaf) from one that
 -- splits in the middle.
 --
+\pset format unaligned
+\pset tuples_only on
 CREATE SEQUENCE fragmentation_seq;
 CREATE TABLE key_bigserial (id bigserial PRIMARY KEY, n int);
 CREATE TABLE key_snowflake (id bigint DEFAULT snowflake_nextval(5) PRIMARY KEY, n int);

@@ -1,6 +1,8 @@
 --
 -- The settled horizon
 --
+\pset format unaligned
+\pset tuples_only on
 SET timezone = 'UTC';
 
 -- What a reader does, as a function: horizons are compared, never shown.  The last

@@ -1,6 +1,8 @@
 --
 -- The extension installs, and every object says what it is.
 --
+\pset format unaligned
+\pset tuples_only on
 CREATE EXTENSION seqid;
 CREATE EXTENSION pgstattuple;
 

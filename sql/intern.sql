@@ -1,8 +1,12 @@
 --
 -- Interning: strings to dense ids, and back
 --
+\pset format unaligned
+\pset tuples_only on
 SELECT intern_create('words');
+\pset tuples_only off
 \d words
+\pset tuples_only on
 SELECT intern_id('words', 'pear') AS pear, intern_id('words', 'apple') AS apple,
        intern_id('words', 'pear') AS pear_again, intern_find('words', 'apple') AS apple_found,
        intern_find('words', 'plum') AS plum_found;

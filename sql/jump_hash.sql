@@ -3,6 +3,8 @@
 --
 -- Growing from n to n + 1 buckets moves about 1 / (n + 1) of the keys, and all
 -- of them to the new bucket.
+\pset format unaligned
+\pset tuples_only on
 SELECT n, count(*) FILTER (WHERE a <> b AND b <> n) AS moved_elsewhere,
        abs(count(*) FILTER (WHERE a <> b) - 20000.0 / (n + 1)) < 7 * sqrt(20000.0 / (n + 1)) AS fair_share
   FROM (SELECT n, jump_hash(key, n) AS a, jump_hash(key, n + 1) AS b

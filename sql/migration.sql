@@ -1,6 +1,8 @@
 --
 -- What docs/migration.md says of other systems' ids, beside its examples
 --
+\pset format unaligned
+\pset tuples_only on
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 

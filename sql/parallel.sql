@@ -1,6 +1,8 @@
 --
 -- Parallel workers draw from the same generators
 --
+\pset format unaligned
+\pset tuples_only on
 CREATE TABLE parallel_rows AS SELECT n FROM generate_series(1, 200000) n;
 ALTER TABLE parallel_rows SET (parallel_workers = 2);
 ANALYZE parallel_rows;

@@ -2,6 +2,8 @@
 -- Partitions by key: rows go to the partition of their time, and a range of time
 -- looks at its partitions only
 --
+\pset format unaligned
+\pset tuples_only on
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 

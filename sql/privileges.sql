@@ -1,6 +1,8 @@
 --
 -- Who may install the extension, call it, and change its settings
 --
+\pset format unaligned
+\pset tuples_only on
 CREATE ROLE regress_seqid_owner;
 CREATE ROLE regress_seqid_user;
 SELECT format('GRANT CREATE ON DATABASE %I TO regress_seqid_owner', current_database()) \gexec

@@ -1,6 +1,8 @@
 --
 -- The registry of shards: examples/registry/registry.sql
 --
+\pset format unaligned
+\pset tuples_only on
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set file :abs_srcdir '/examples/registry/registry.sql'
 -- Neither the file nor its functions call what is earlier in the search path.

@@ -1,6 +1,8 @@
 --
 -- Scattered sequences
 --
+\pset format unaligned
+\pset tuples_only on
 CREATE SEQUENCE scatter_seq;
 
 -- Two bits: four sequences, neighbours far apart, each counting 0, 1, 2, ...

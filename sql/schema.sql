@@ -2,6 +2,8 @@
 -- The schemas of the extension: functions for keys in one that the user names, the rest
 -- in the schema seqid
 --
+\pset format unaligned
+\pset tuples_only on
 SELECT n.nspname AS schema, CASE d.classid WHEN 'pg_proc'::regclass THEN 'functions' ELSE 'relations' END AS what,
        count(*) > 0 AS has
   FROM pg_depend d

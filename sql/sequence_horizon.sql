@@ -180,8 +180,6 @@ SELECT %1$L, horizon(%2$L); RESET ROLE; REVOKE %1$s ON SEQUENCE s FROM regress_s
   FROM unnest(ARRAY['USAGE', 'SELECT', 'UPDATE']) p \gexec
 REVOKE SELECT ON seqid.clock_mark FROM regress_seqid_reader;
 
-\pset tuples_only off
-\pset format aligned
 DROP FUNCTION horizon(regclass);
 DROP PROCEDURE insert_three();
 DROP TABLE events, kinds;

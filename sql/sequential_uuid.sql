@@ -1,6 +1,8 @@
 --
 -- Sequential UUIDs: a block, and random bits
 --
+\pset format unaligned
+\pset tuples_only on
 CREATE SEQUENCE uuid_seq;
 
 -- The first hexadecimal digits of the UUID for a value of the sequence: the

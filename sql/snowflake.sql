@@ -1,8 +1,12 @@
 --
 -- Issuing snowflake ids; snowflake53.sql includes this file for its layout
 --
+\pset format unaligned
+\pset footer off
 \if :{?kind}
+\set ECHO none
 \else
+\pset tuples_only on
 \set kind snowflake
 \set shards 1024
 \set millisecond 4096

@@ -11,7 +11,10 @@
 SELECT snowflake_nextval(5) AS other \gset
 \getenv directory PG_ABS_SRCDIR
 \set file :directory '/sql/snowflake.sql'
+-- with headings instead of statements, which the output of that file has
 \i :file
+\set ECHO all
+\pset tuples_only on
 
 SELECT snowflake_currval() = :other AS other_stays;
 

@@ -9,7 +9,10 @@
 \set largest 9007199254740991
 \getenv directory PG_ABS_SRCDIR
 \set file :directory '/sql/snowflake_codec.sql'
+-- with headings instead of statements, which the output of that file has
 \i :file
+\set ECHO all
+\pset tuples_only on
 
 -- the last of all is the largest integer that a double precision number and all
 -- smaller ones hold exactly

@@ -2,8 +2,12 @@
 -- Taking snowflake ids apart and putting them together; snowflake53_codec.sql includes
 -- this file for its layout
 --
+\pset format unaligned
+\pset footer off
 \if :{?kind}
+\set ECHO none
 \else
+\pset tuples_only on
 \set kind snowflake
 \set shards 1024
 \set millisecond 4096

@@ -2,6 +2,8 @@
 -- Packed ids: tenant 22 bits, entity 40 bits
 --
 -- and in between
+\pset format unaligned
+\pset tuples_only on
 SELECT count(*) AS tried,
        count(*) FILTER (WHERE tenant_key_tenant(tenant_key_pack(c, e)) = c
                           AND tenant_key_entity(tenant_key_pack(c, e)) = e) AS equal

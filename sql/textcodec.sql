@@ -2,6 +2,8 @@
 -- Ids as text
 --
 -- base 62
+\pset format unaligned
+\pset tuples_only on
 SELECT id, base62_encode_bigint(id), base62_decode_bigint(base62_encode_bigint(id)) = id AS back
   FROM unnest(ARRAY[0, 1, 9, 10, 35, 36, 61, 62, 3844, 9223372036854775807, -1, -9223372036854775808]) id;
 SELECT count(*) AS tried, count(DISTINCT base62_encode_bigint(id)) AS different,

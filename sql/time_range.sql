@@ -1,6 +1,8 @@
 --
 -- Ids of a range of times: snowflake_in, snowflake53_in, comb_uuid_in
 --
+\pset format unaligned
+\pset tuples_only on
 CREATE FUNCTION plan_of(statement text) RETURNS SETOF text LANGUAGE plpgsql AS
 $$ BEGIN RETURN QUERY EXECUTE 'EXPLAIN (COSTS OFF) ' || statement; END $$;
 
