@@ -28,12 +28,8 @@ my %languages = (
 		prepare => 'gcc -Wall -Wextra -Werror -O2 -I$(/usr/bin/pg_config --includedir) -o libpq libpq.c -lpq',
 		run => './$1'
 	},
-
-	# Prisma's generator would fetch engines that its client does not use.
 	node => {
 		programs => [qw(pg drizzle prisma sequelize typeorm mikro_orm knex kysely postgres_js snowflake53)],
-		prepare => 'PRISMA_QUERY_ENGINE_LIBRARY=/bin/true PRISMA_SCHEMA_ENGINE_BINARY=/bin/true CHECKPOINT_DISABLE=1 '
-		  . 'node node_modules/prisma/build/index.js generate --schema schema.prisma',
 		run => 'node $1.mjs'
 	},
 	python => { programs => [qw(psycopg2 asyncpg sqlalchemy django)], run => '/usr/bin/python3 $1_client.py' },

@@ -13,17 +13,20 @@ import { orders } from './drizzle_schema.mjs';
 const pool = new pg.Pool();                 // PGHOST, PGDATABASE and so on say where
 const db = drizzle(pool);
 
-function kit(...command) {
-  const { PGHOST, PGPORT, PGDATABASE, PGUSER, PGPASSWORD } = process.env;
-  return String(execFileSync('node_modules/.bin/drizzle-kit', [...command, '--dialect=postgresql',
-    `--url=postgresql://${PGUSER}:${PGPASSWORD}@${PGHOST}:${PGPORT}/${PGDATABASE}`]));
-}
+const { PGHOST, PGPORT, PGDATABASE, PGUSER, PGPASSWORD } = process.env;
+const url = `--url=postgresql://${PGUSER}:${PGPASSWORD}@${PGHOST}:${PGPORT}/${PGDATABASE}`;
+const kit = (...command) => String(execFileSync('node_modules/.bin/drizzle-kit', [...command, '--dialect=postgresql']));
 
-const push = () => kit('push', '--force', '--verbose', '--schema=drizzle_schema.mjs');
+const push = () => kit('push', url, '--force', '--verbose', '--schema=drizzle_schema.mjs');
 const pushed = push();
 same('drizzle-kit makes the table only', pushed.match(/(CREATE|ALTER|DROP) .*/g)?.join(), 'CREATE TABLE "orders" (');
 const again = push();
 check('a second push finds nothing to do', again.includes('No changes detected'), again);
+const generate = () => kit('generate', '--schema=drizzle_schema.mjs', '--out=generated/drizzle/migrations');
+const migration = generate();
+check('drizzle-kit writes a migration', migration.includes('Your SQL migration file'), migration);
+const nothing = generate();
+check('a second one would be empty', nothing.includes('No schema changes'), nothing);
 
 const [order] = await db.insert(orders).values({ item: 'apples' }).returning();
 const many = await db.insert(orders)
@@ -50,7 +53,7 @@ same('a replacer writes strings', JSON.stringify(range[0], (key, value) => typeo
   `{"id":"${OLD}","item":"an old one"}`);
 
 // done wrong
-kit('pull', '--out=generated/drizzle');
+kit('pull', url, '--out=generated/drizzle');
 const pulled = readFileSync('generated/drizzle/schema.ts', 'utf8');
 check('drizzle-kit pull writes mode: "number"', pulled.includes('id: bigint({ mode: "number" })'), pulled);
 const rounded = pgTable('orders', { id: bigint('id', { mode: 'number' }).primaryKey(), item: text('item') });

@@ -6,10 +6,19 @@ import knex from 'knex';
 
 const db = knex({ client: 'pg', connection: {} });   // PGHOST, PGDATABASE and so on say where
 
-await db.schema.createTable('orders', (table) => {
+const up = (db) => db.schema.createTable('orders', (table) => {
   table.bigInteger('id').primary().defaultTo(db.raw('snowflake_nextval(5)'));
   table.text('item').notNullable();
 });
+const migrationSource = {
+  getMigrations: async () => ['orders'],
+  getMigrationName: (name) => name,
+  getMigration: async () => ({ up, down: (db) => db.schema.dropTable('orders') }),
+};
+const migrate = async () => (await db.migrate.latest({ migrationSource }))[1].join();
+same('a migration makes the table', await migrate(), 'orders');
+same('a second run finds nothing to do', await migrate(), '');
+
 const [order] = await db('orders').insert({ item: 'apples' }).returning('id');
 const many = await db('orders')
   .insert([{ item: 'pears' }, { item: 'plums' }, { item: 'figs' }]).returning(['id', 'item']);

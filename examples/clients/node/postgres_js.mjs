@@ -6,7 +6,14 @@ import postgres from 'postgres';
 
 const sql = postgres();                     // PGHOST, PGDATABASE and so on say where
 
-await sql`CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5), item text NOT NULL)`;
+const create = () => sql`CREATE TABLE IF NOT EXISTS orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5), item text NOT NULL)`;
+const columns = async () => JSON.stringify(await sql`
+  SELECT column_name, data_type, column_default FROM information_schema.columns WHERE table_name = 'orders'`);
+await create();
+const made = await columns();
+await create();
+same('a second run changes nothing', await columns(), made);
+
 const [order] = await sql`INSERT INTO orders (item) VALUES ('apples') RETURNING id`;
 const many = await sql`INSERT INTO orders ${sql([{ item: 'pears' }, { item: 'plums' }, { item: 'figs' }])} RETURNING id, item`;
 const [found] = await sql`SELECT * FROM orders WHERE id = ${order.id}`;

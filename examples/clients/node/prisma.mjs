@@ -1,18 +1,34 @@
-// prisma.mjs: Prisma. BigInt with dbgenerated(). The engine is the client's own
-// (engineType = "client"), so that nothing but npm is needed.
+// prisma.mjs: Prisma. BigInt with dbgenerated().
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { check, same, end, OLD, MARCH_1, MARCH_2 } from './check.mjs';
 import { firstId } from './snowflake.mjs';
 
 import { PrismaPg } from '@prisma/adapter-pg';
-import prisma from './generated/index.js';
 
+// Prisma would download these engines, which neither its client nor prisma.config.mjs needs.
+const engines = { PRISMA_QUERY_ENGINE_LIBRARY: '/bin/true', PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true' };
+const { PGHOST, PGPORT, PGDATABASE, PGUSER, PGPASSWORD } = process.env;
+const DATABASE_URL = `postgresql://${PGUSER}:${PGPASSWORD}@${PGHOST}:${PGPORT}/${PGDATABASE}`;
+const kit = (...command) => String(execFileSync('node', ['node_modules/prisma/build/index.js', ...command],
+  { env: { ...process.env, ...engines, DATABASE_URL, CHECKPOINT_DISABLE: '1' }, stdio: 'pipe' }));
+
+// from an empty database
+mkdirSync('generated/prisma/migrations/0_orders', { recursive: true });
+writeFileSync('generated/prisma/migrations/migration_lock.toml', 'provider = "postgresql"');
+writeFileSync('generated/prisma/migrations/0_orders/migration.sql',
+  kit('migrate', 'diff', '--from-empty', '--to-schema-datamodel=schema.prisma', '--script'));
+const deployed = kit('migrate', 'deploy');
+check('migrate deploy makes the table', deployed.includes('All migrations have been successfully applied'), deployed);
+const again = kit('migrate', 'deploy');
+check('a second one finds nothing to do', again.includes('No pending migrations to apply'), again);
+const pushed = kit('db', 'push');
+check('and db push finds no difference', pushed.includes('already in sync'), pushed);
+const pulled = kit('db', 'pull', '--print');
+same('db pull finds the same table only', pulled.match(/^model (.*\n)*?}$/mg)?.join(), readFileSync('schema.prisma', 'utf8').match(/^model (.*\n)*?}$/m)[0]);
+
+const { default: prisma } = await import('./generated/index.js');   // by db push
 const db = new prisma.PrismaClient({ adapter: new PrismaPg({}) });   // PGHOST and so on say where
-
-// what prisma migrate makes of the schema
-await db.$executeRaw`CREATE TABLE "orders" (
-  "id" BIGINT NOT NULL DEFAULT snowflake_nextval(5), "item" TEXT NOT NULL,
-  CONSTRAINT "orders_pkey" PRIMARY KEY ("id"))`;
-
 const order = await db.order.create({ data: { item: 'apples' } });
 const many = await db.order.createManyAndReturn(
   { data: [{ item: 'pears' }, { item: 'plums' }, { item: 'figs' }] });
