@@ -60,32 +60,52 @@ my $node = PostgreSQL::Test::Cluster->new('shop');
 $node->init(extra => [ '--no-locale', '-E', 'UTF8' ]);
 $node->append_conf('postgresql.conf', "listen_addresses = '127.0.0.1'\ntimezone = 'UTC'\nclient_min_messages = warning\n");
 unlink $node->data_dir . '/pg_hba.conf';
-$node->append_conf('pg_hba.conf', "local all all trust\nhost shop,shop_test client 127.0.0.1/32 scram-sha-256\n");
+$node->append_conf('pg_hba.conf', "local all all trust\nhost all client 127.0.0.1/32 scram-sha-256\n");
 $node->start;
 $node->safe_psql('postgres', "CREATE ROLE client LOGIN CREATEDB PASSWORD 'client'");
 
-# Runs a language's command in the directory of its programs.  Returns whether it succeeded.
-sub run_client
+# Starts a language's command in the directory of its programs.
+sub start_client
 {
-	my ($language, $command, $program, $out, $err) = @_;
+	my ($language, $command, $program) = @_;
 	local @ENV{qw(HOME PGHOST PGPORT PGUSER PGPASSWORD PGDATABASE)} =
-	  ($directory, '127.0.0.1', $node->port, 'client', 'client', 'shop');
+	  ($directory, '127.0.0.1', $node->port, 'client', 'client', lc "shop_$program");
+	my %run = (language => $language, program => $program);
 
-	return IPC::Run::run([ 'timeout', 1800, 'sh', '-c', $languages{$language}{$command} // ':', 'sh', $program ], '<', \'', '>', $out, '2>', $err,
+	$run{harness} = IPC::Run::start([ 'timeout', 1800, 'sh', '-c', $languages{$language}{$command} // ':', 'sh', $program ],
+		'<', \'', '>', \$run{out}, '2>', \$run{err},
 		init => sub { chdir "$directory/clients/$language" or die $! });
+	return \%run;
 }
 
-sub test_program
+sub start_program
 {
 	my ($language, $program) = @_;
+	my $database = lc "shop_$program";
 
-	$node->safe_psql('postgres', $_) for 'DROP DATABASE IF EXISTS shop WITH (FORCE)', 'CREATE DATABASE shop OWNER client';
-	$node->safe_psql('shop', 'CREATE EXTENSION seqid; ALTER DATABASE shop SET seqid.shards = 5');
-	my $succeeded = run_client($language, 'run', $program, \my $out, \my $err);
-	my @checks = $out =~ /^ok .*/mg;
+	$node->safe_psql('postgres', "CREATE DATABASE $database OWNER client");
+	$node->safe_psql($database, "CREATE EXTENSION seqid; ALTER DATABASE $database SET seqid.shards = 5");
+	return start_client($language, 'run', $program);
+}
 
-	ok($succeeded && @checks && $out !~ /^not ok /m && $out =~ /^end\n\z/m, "$language/$program: " . @checks . ' checks')
-	  or diag($out, $err);
+my @running;
+
+# Waits until one of the programs that run has ended.
+sub finish_program
+{
+	my $run;
+
+	until (($run) = grep { !$_->{harness}->pumpable } @running)
+	{
+		$_->{harness}->pump_nb for @running;
+		select undef, undef, undef, 0.05;
+	}
+	@running = grep { $_ != $run } @running;
+	my $succeeded = $run->{harness}->finish;
+	my @checks = $run->{out} =~ /^ok .*/mg;
+
+	ok($succeeded && @checks && $run->{out} !~ /^not ok /m && $run->{out} =~ /^end\n\z/m, "$run->{language}/$run->{program}: " . @checks . ' checks')
+	  or diag($run->{out}, $run->{err});
 	return;
 }
 
@@ -117,22 +137,33 @@ is(join("\n", map { fault_in_excerpt($page, $_) } @{ $page->{blocks} }), '', 'do
 
 # The programs are compiled in a copy.
 system_or_bail('cp', '-R', 'examples/clients', $directory);
-my @all = map { my $language = $_; map { "$language/$_" } @{ $languages{$language}{programs} } } sort keys %languages;
+my %chosen;
 for my $chosen (split ' ', $ENV{CLIENTS} // join ' ', sort keys %languages)
 {
 	my ($language) = split '/', $chosen;
-	my @programs = grep { "$_/" =~ m{^\Q$chosen\E/} } @all or die "no such client: $chosen";
+	my @programs = grep { "$language/$_/" =~ m{^\Q$chosen\E/} } @{ $languages{$language}{programs} } or die "no such client: $chosen";
 
+	push @{ $chosen{$language} }, @programs;
+}
+
+# Compilers run while the programs of other languages do, four at a time.
+my %preparing = map { $_ => start_client($_, 'prepare', '') } grep { $languages{$_}{prepare} } sort keys %chosen;
+for my $language (sort { exists $preparing{$a} <=> exists $preparing{$b} || $a cmp $b } keys %chosen)
+{
 	symlink SeqidNode::modules('examples/clients/node'), "$directory/clients/node/node_modules" if $language eq 'node';
-	if (run_client($language, 'prepare', '', \my $out, \my $err))
-	{
-		test_program(split '/') for @programs;
-	}
-	else
+	my $prepared = $preparing{$language};
+	if ($prepared && !$prepared->{harness}->finish)
 	{
 		fail("$language is ready to run");
-		diag($out, $err);
+		diag($prepared->{out}, $prepared->{err});
+		next;
+	}
+	for my $program (@{ $chosen{$language} })
+	{
+		finish_program() if @running == 4;
+		push @running, start_program($language, $program);
 	}
 }
+finish_program() while @running;
 $node->stop;
 done_testing();

@@ -3,8 +3,8 @@
 # PostGraphile.
 #
 # A program prints "ok ..." or "not ok ..." for each check, its figures as comments, and
-# "end" at its end.  STORES="emmett dcb" chooses programs, SEQID_MINUTES sets the length
-# of each run that is measured.
+# "end" at its end.  STORES="emmett dcb" chooses programs.  SEQID_MINUTES sets the length
+# of each run that is measured; with it, programs run one after the other.
 
 use FindBin;
 use lib "$FindBin::RealBin/..";
@@ -24,6 +24,21 @@ $node->safe_psql('postgres', 'CREATE ROLE reader LOGIN; CREATE TABLE another (n 
 system_or_bail('cp', '-R', '--parents', 't/stores', 'examples/stores', $directory);
 symlink SeqidNode::modules('t/stores'), "$directory/node_modules";
 
+# Programs mostly wait: for their own pauses between two reads, and for open transactions.
+my @running;
+
+sub finish
+{
+	my ($run) = @_;
+	my $succeeded = $run->{harness}->finish;
+	my @checks = $run->{out} =~ /^ok .*/mg;
+
+	note($run->{out});
+	ok($succeeded && @checks && $run->{out} !~ /^not ok /m && $run->{out} =~ /^end\n\z/m, "$run->{store}: " . @checks . ' checks')
+	  or diag($run->{out}, $run->{err});
+	return;
+}
+
 my %programs = (
 	loader_view => [ 'loader.mjs', 'view' ],
 	loader_policy => [ 'loader.mjs', 'policy' ],
@@ -32,13 +47,14 @@ for my $store (split ' ', $ENV{STORES} // 'loader_view loader_policy emmett dcb 
 {
 	my ($program, @arguments) = @{ $programs{$store} // die "no such store: $store" };
 	local @ENV{qw(PGPORT PGUSER)} = ($node->port, scalar getpwuid $<);
+	my %run = (store => $store);
 
-	my $succeeded = IPC::Run::run([ 'timeout', 1800, 'node', "$directory/t/stores/$program", @arguments ], '<', \'', '>', \my $out, '2>', \my $err);
-	my @checks = $out =~ /^ok .*/mg;
-	note($out);
-	ok($succeeded && @checks && $out !~ /^not ok /m && $out =~ /^end\n\z/m, "$store: " . @checks . ' checks')
-	  or diag($out, $err);
+	$run{harness} = IPC::Run::start([ 'timeout', 1800, 'node', "$directory/t/stores/$program", @arguments ],
+		'<', \'', '>', \$run{out}, '2>', \$run{err});
+	push @running, \%run;
+	finish(shift @running) if $ENV{SEQID_MINUTES};
 }
+finish($_) for @running;
 
 $node->stop;
 done_testing();

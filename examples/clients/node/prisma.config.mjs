@@ -20,7 +20,7 @@ class Adapter extends PrismaPg {
 
 export default defineConfig({
   schema: 'schema.prisma',
-  migrations: { path: 'generated/prisma/migrations' },
+  migrations: { path: 'generated/migrations' },
   experimental: { adapter: true },
   engine: 'js',
   adapter: async () => new Adapter({}),     // PGHOST and so on say where

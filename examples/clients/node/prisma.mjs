@@ -14,9 +14,9 @@ const kit = (...command) => String(execFileSync('node', ['node_modules/prisma/bu
   { env: { ...process.env, ...engines, DATABASE_URL, CHECKPOINT_DISABLE: '1' }, stdio: 'pipe' }));
 
 // from an empty database
-mkdirSync('generated/prisma/migrations/0_orders', { recursive: true });
-writeFileSync('generated/prisma/migrations/migration_lock.toml', 'provider = "postgresql"');
-writeFileSync('generated/prisma/migrations/0_orders/migration.sql',
+mkdirSync('generated/migrations/0_orders', { recursive: true });
+writeFileSync('generated/migrations/migration_lock.toml', 'provider = "postgresql"');
+writeFileSync('generated/migrations/0_orders/migration.sql',
   kit('migrate', 'diff', '--from-empty', '--to-schema-datamodel=schema.prisma', '--script'));
 const deployed = kit('migrate', 'deploy');
 check('migrate deploy makes the table', deployed.includes('All migrations have been successfully applied'), deployed);
@@ -27,7 +27,7 @@ check('and db push finds no difference', pushed.includes('already in sync'), pus
 const pulled = kit('db', 'pull', '--print');
 same('db pull finds the same table only', pulled.match(/^model (.*\n)*?}$/mg)?.join(), readFileSync('schema.prisma', 'utf8').match(/^model (.*\n)*?}$/m)[0]);
 
-const { default: prisma } = await import('./generated/index.js');   // by db push
+const { default: prisma } = await import('./generated/prisma/index.js');   // by db push
 const db = new prisma.PrismaClient({ adapter: new PrismaPg({}) });   // PGHOST and so on say where
 const order = await db.order.create({ data: { item: 'apples' } });
 const many = await db.order.createManyAndReturn(
