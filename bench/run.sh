@@ -7,14 +7,15 @@
 # picks the version of PostgreSQL.
 set -euo pipefail
 
-usage='usage: bench/run.sh [--quick] [--rounds N] [--size N] [--out DIRECTORY]
-                    [--against DIRECTORY] [PART...]
+usage='usage: bench/run.sh [--quick] [--rounds N] [--size N] [--clients LIST]
+                    [--out DIRECTORY] [--against DIRECTORY] [PART...]
 
   PART      percall limit contended insert cache order stall wrap outbox
-            transaction; all by default
+            transaction; all of these by default; or cores
   --quick   five minutes instead of half an hour: fewer rounds, smaller sizes
   --rounds  rounds of each measurement, in turn (5); medians are shown
   --size    100 is a million rows, or calls, and so on in proportion
+  --clients numbers of clients of the part cores ("1 2 4 8 16 32 64")
   --against sources of another build, which is measured in turn with this one
             and shown beside it; for the parts percall, contended and
             transaction
@@ -29,6 +30,7 @@ parts=()
 rounds=5
 size=100
 seconds=3
+clients_list="1 2 4 8 16 32 64"
 out=$top/bench/out
 against=
 command="bench/run.sh${*:+ $*}"
@@ -38,9 +40,10 @@ while [ $# -gt 0 ]; do
 		--quick) rounds=3 size=10 seconds=1 ;;
 		--rounds) rounds=${2:?}; shift ;;
 		--size) size=${2:?}; shift ;;
+		--clients) clients_list=${2:?}; shift ;;
 		--out) out=$(realpath -m "${2:?}"); shift ;;
 		--against) against=$(realpath -e "${2:?}"); shift ;;
-		percall | limit | contended | insert | cache | order | stall | wrap | outbox | transaction) parts+=("$1") ;;
+		percall | limit | contended | insert | cache | order | stall | wrap | outbox | transaction | cores) parts+=("$1") ;;
 		*) wrong_usage ;;
 	esac
 	shift
