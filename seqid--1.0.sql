@@ -451,7 +451,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'scatter_nextval'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION scatter_nextval(regclass, int) IS
-'next value of a sequence, which must be 1 or more, as an id of one of 2^prefix_bits (0 to 32 bits) small sequences';
+'next value of a sequence, which must be 1 or more, as an id of one of 2^prefix_bits (0 to 32 bits) small sequences; pages of an index on the ids are often little more than half full';
 
 CREATE FUNCTION scatter_prefix(id bigint, prefix_bits int DEFAULT 14)
 RETURNS bigint
