@@ -91,6 +91,7 @@ settled_ms(void)
 	return seqid_settled_bound(KEYS_OF_SEQID, seqid_active_snapshot());
 }
 
+/* The exclusive bound of settled snowflakes.  25006 on a standby. */
 PG_FUNCTION_INFO_V1(seqid_settled_snowflake);
 Datum
 seqid_settled_snowflake(PG_FUNCTION_ARGS)
@@ -98,6 +99,7 @@ seqid_settled_snowflake(PG_FUNCTION_ARGS)
 	return snowflake_bound(&snowflake_64, settled_ms());
 }
 
+/* The exclusive bound of settled snowflake53s.  25006 on a standby. */
 PG_FUNCTION_INFO_V1(seqid_settled_snowflake53);
 Datum
 seqid_settled_snowflake53(PG_FUNCTION_ARGS)
@@ -105,6 +107,7 @@ seqid_settled_snowflake53(PG_FUNCTION_ARGS)
 	return snowflake_bound(&snowflake_53, settled_ms());
 }
 
+/* The exclusive bound of settled COMBs.  25006 on a standby. */
 PG_FUNCTION_INFO_V1(seqid_settled_comb_uuid);
 Datum
 seqid_settled_comb_uuid(PG_FUNCTION_ARGS)

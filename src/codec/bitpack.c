@@ -130,6 +130,7 @@ bits_pack(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(id);
 }
 
+/* The fields (bigint[]) of an id.  22023 for widths, 22003 for an id with further bits. */
 PG_FUNCTION_INFO_V1(bits_unpack);
 Datum
 bits_unpack(PG_FUNCTION_ARGS)

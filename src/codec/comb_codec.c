@@ -119,6 +119,7 @@ comb_uuid_last(PG_FUNCTION_ARGS)
 	return bound_comb(PG_GETARG_TIMESTAMPTZ(0), true);
 }
 
+/* Whether a UUID has the version 7 and the variant of RFC 9562. */
 PG_FUNCTION_INFO_V1(comb_uuid_is_valid);
 Datum
 comb_uuid_is_valid(PG_FUNCTION_ARGS)

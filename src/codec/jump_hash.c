@@ -26,6 +26,7 @@ checked_buckets(int32 buckets)
 	return buckets;
 }
 
+/* The bucket of a key, from 0 to buckets - 1.  22023 if buckets is not positive. */
 PG_FUNCTION_INFO_V1(jump_hash);
 Datum
 jump_hash(PG_FUNCTION_ARGS)
@@ -49,6 +50,7 @@ jump_hash_text(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(jump_hash_bucket(hash, buckets));
 }
 
+/* By all 16 bytes. */
 PG_FUNCTION_INFO_V1(jump_hash_uuid);
 Datum
 jump_hash_uuid(PG_FUNCTION_ARGS)

@@ -53,6 +53,7 @@ SNOWFLAKE_FUNCTIONS(snowflake_timestamp, snowflake53_timestamp)
 	PG_RETURN_TIMESTAMPTZ(id_timestamp(layout, seqid_checked_id(layout, PG_GETARG_INT64(0))));
 }
 
+/* The shard of an id.  22003 if the layout has no such id. */
 SNOWFLAKE_FUNCTIONS(snowflake_shard, snowflake53_shard)
 {
 	int64		id = seqid_checked_id(layout, PG_GETARG_INT64(0));
@@ -109,11 +110,13 @@ bound_id(const SnowflakeLayout *layout, TimestampTz time, int64 shard, int64 seq
 	return id_at(layout, time, shard, sequence);
 }
 
+/* The least id of a millisecond, that of shard 0 and sequence number 0. */
 SNOWFLAKE_FUNCTIONS(snowflake_first, snowflake53_first)
 {
 	PG_RETURN_INT64(bound_id(layout, PG_GETARG_TIMESTAMPTZ(0), 0, 0));
 }
 
+/* The greatest id of a millisecond. */
 SNOWFLAKE_FUNCTIONS(snowflake_last, snowflake53_last)
 {
 	PG_RETURN_INT64(bound_id(layout, PG_GETARG_TIMESTAMPTZ(0),

@@ -92,6 +92,7 @@ uuid_result(uint128 number)
 	return UUIDPGetDatum(uuid_store(palloc(UUID_LEN), number));
 }
 
+/* The digits 0-9A-Za-z, at most 11, without leading zeros. */
 PG_FUNCTION_INFO_V1(base62_encode_bigint);
 Datum
 base62_encode_bigint(PG_FUNCTION_ARGS)
@@ -99,6 +100,7 @@ base62_encode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(encode_base62((uint64) PG_GETARG_INT64(0)));
 }
 
+/* Allows leading zeros.  22P02 for another text, 22003 above 64 bits. */
 PG_FUNCTION_INFO_V1(base62_decode_bigint);
 Datum
 base62_decode_bigint(PG_FUNCTION_ARGS)
@@ -106,6 +108,7 @@ base62_decode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) decode(PG_GETARG_DATUM(0), &base62_bigint));
 }
 
+/* The digits 0-9A-Za-z, at most 22, without leading zeros. */
 PG_FUNCTION_INFO_V1(base62_encode_uuid);
 Datum
 base62_encode_uuid(PG_FUNCTION_ARGS)
@@ -113,6 +116,7 @@ base62_encode_uuid(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(encode_base62(uuid_number(PG_GETARG_UUID_P(0))));
 }
 
+/* Allows leading zeros.  22P02 for another text, 22003 above 128 bits. */
 PG_FUNCTION_INFO_V1(base62_decode_uuid);
 Datum
 base62_decode_uuid(PG_FUNCTION_ARGS)
@@ -131,6 +135,7 @@ crockford32_encode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(encode_crockford32((uint64) PG_GETARG_INT64(0), CROCKFORD32_DIGITS_64));
 }
 
+/* Of 13 characters; 22P02 for another text, 22003 above 64 bits. */
 PG_FUNCTION_INFO_V1(crockford32_decode_bigint);
 Datum
 crockford32_decode_bigint(PG_FUNCTION_ARGS)
@@ -138,6 +143,7 @@ crockford32_decode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) decode(PG_GETARG_DATUM(0), &crockford32_bigint));
 }
 
+/* The 26 characters that a ULID has. */
 PG_FUNCTION_INFO_V1(crockford32_encode_uuid);
 Datum
 crockford32_encode_uuid(PG_FUNCTION_ARGS)
@@ -145,6 +151,7 @@ crockford32_encode_uuid(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(encode_crockford32(uuid_number(PG_GETARG_UUID_P(0)), CROCKFORD32_DIGITS_128));
 }
 
+/* Of 26 characters; 22P02 for another text, 22003 above 128 bits. */
 PG_FUNCTION_INFO_V1(crockford32_decode_uuid);
 Datum
 crockford32_decode_uuid(PG_FUNCTION_ARGS)
@@ -185,6 +192,7 @@ checked_typeid(Datum argument, size_t *prefix_length, uint128 *uuid)
 	return input;
 }
 
+/* The UUID of a TypeID with any prefix.  22P02 for another text. */
 PG_FUNCTION_INFO_V1(typeid_decode);
 Datum
 typeid_decode(PG_FUNCTION_ARGS)
@@ -196,6 +204,7 @@ typeid_decode(PG_FUNCTION_ARGS)
 	return uuid_result(uuid);
 }
 
+/* The prefix of a TypeID, '' if it has none.  22P02 for another text. */
 PG_FUNCTION_INFO_V1(typeid_prefix);
 Datum
 typeid_prefix(PG_FUNCTION_ARGS)

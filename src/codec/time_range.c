@@ -138,6 +138,7 @@ comb_uuid_in(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(id >= first && id <= last);
 }
 
+/* The least or the greatest COMB of a range of time, for the planner. */
 PG_FUNCTION_INFO_V1(seqid_comb_uuid_bound);
 Datum
 seqid_comb_uuid_bound(PG_FUNCTION_ARGS)

@@ -50,6 +50,7 @@ seqid_scatter_next(Oid sequence, int prefix_bits, bool check_permissions)
 	return scatter_id(value - 1, prefix_bits);
 }
 
+/* The next value of a sequence, scattered.  22023 for prefix_bits, 2200H for a value below 1. */
 PG_FUNCTION_INFO_V1(scatter_nextval);
 Datum
 scatter_nextval(PG_FUNCTION_ARGS)

@@ -60,6 +60,7 @@ checked_positive(int32 value, const char *what, const char *rule)
 	return value;
 }
 
+/* A UUID in the block of the sequence's next value, minus 1.  22023 for the block. */
 PG_FUNCTION_INFO_V1(uuid_sequence_nextval);
 Datum
 uuid_sequence_nextval(PG_FUNCTION_ARGS)
@@ -76,6 +77,7 @@ uuid_sequence_nextval(PG_FUNCTION_ARGS)
 	PG_RETURN_UUID_P(uuid_in_block(value, block_size, block_count));
 }
 
+/* A UUID in the block of the current interval, whose length is in seconds. */
 PG_FUNCTION_INFO_V1(uuid_time_nextval);
 Datum
 uuid_time_nextval(PG_FUNCTION_ARGS)

@@ -81,6 +81,7 @@ SNOWFLAKE_FUNCTIONS(snowflake_nextval, snowflake53_nextval)
 	PG_RETURN_INT64(next_id(layout, PG_GETARG_INT64(0)));
 }
 
+/* Returns the next id of this server's shard. */
 SNOWFLAKE_FUNCTIONS(snowflake_nextval_of_server, snowflake53_nextval_of_server)
 {
 	PG_RETURN_INT64(next_id(layout, server_shard(layout)));
@@ -141,11 +142,13 @@ next_block(const SnowflakeLayout *layout, int64 shard, int64 count)
 	return snowflake_of_tick(layout, first, (int) shard);
 }
 
+/* The first of so many ids of a shard.  22023 for a count above the layout's. */
 SNOWFLAKE_FUNCTIONS(snowflake_nextblock, snowflake53_nextblock)
 {
 	PG_RETURN_INT64(next_block(layout, PG_GETARG_INT64(0), PG_GETARG_INT64(1)));
 }
 
+/* The first of so many ids of this server's shard. */
 SNOWFLAKE_FUNCTIONS(snowflake_nextblock_of_server, snowflake53_nextblock_of_server)
 {
 	PG_RETURN_INT64(next_block(layout, server_shard(layout), PG_GETARG_INT64(0)));

@@ -36,6 +36,7 @@ pack(int64 tenant, int64 entity)
 		checked_part(entity, TENANT_KEY_MAX_ENTITY, "entity id");
 }
 
+/* The key of 22 bits of tenant and 40 bits of entity.  22003 for either. */
 PG_FUNCTION_INFO_V1(tenant_key_pack);
 Datum
 tenant_key_pack(PG_FUNCTION_ARGS)
@@ -45,6 +46,7 @@ tenant_key_pack(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(pack(tenant, PG_GETARG_INT64(1)));
 }
 
+/* The tenant of a key, its upper bits.  22003 for no such key. */
 PG_FUNCTION_INFO_V1(tenant_key_tenant);
 Datum
 tenant_key_tenant(PG_FUNCTION_ARGS)
@@ -54,6 +56,7 @@ tenant_key_tenant(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(id >> TENANT_KEY_ENTITY_BITS);
 }
 
+/* The entity of a key, its lower 40 bits.  22003 for no such key. */
 PG_FUNCTION_INFO_V1(tenant_key_entity);
 Datum
 tenant_key_entity(PG_FUNCTION_ARGS)
@@ -63,6 +66,7 @@ tenant_key_entity(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(id & TENANT_KEY_MAX_ENTITY);
 }
 
+/* A key with the sequence's next value as entity.  22003 for what does not fit. */
 PG_FUNCTION_INFO_V1(tenant_key_nextval);
 Datum
 tenant_key_nextval(PG_FUNCTION_ARGS)
