@@ -19,7 +19,6 @@
 
 #include "access/stratnum.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "codec/time_range.h"
 #include "fmgr.h"
@@ -30,10 +29,9 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "pg/compat.h"
+#include "pg/module_function.h"
 #include "utils/acl.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 /* The layouts, by the C functions that SQL calls. */
@@ -49,32 +47,14 @@ static const struct
 	{comb_uuid_in, "comb_uuid_bound", seqid_comb_uuid_bound}
 };
 
-static bool
-is_function(Oid oid, PGFunction function)
-{
-	FmgrInfo	info;
-
-	fmgr_info(oid, &info);
-	return info.fn_addr == function;
-}
-
-/*
- * The function of that name in the schema seqid, if it is the extension's and the user can
- * execute it.  Another function of that name must not run in place of the call.
- */
+/* The function of that name in the schema seqid, if the user can execute it. */
 static Oid
 bound_function(const char *name, PGFunction function)
 {
-	Oid			argument_types[] = {TSTZRANGEOID, BOOLOID};
-	oidvector  *types = buildoidvector(argument_types, lengthof(argument_types));
-	Oid			oid = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-									  CStringGetDatum(name), PointerGetDatum(types),
-									  ObjectIdGetDatum(get_namespace_oid("seqid", true)));
+	Oid			oid = find_function(get_namespace_oid("seqid", true), name,
+									TSTZRANGEOID, BOOLOID, function);
 
-	if (OidIsValid(oid) && is_function(oid, function) &&
-		compat_can_execute(oid, GetUserId()))
-		return oid;
-	return InvalidOid;
+	return OidIsValid(oid) && compat_can_execute(oid, GetUserId()) ? oid : InvalidOid;
 }
 
 /* id >= bound(range, false), or id <= bound(range, true) */

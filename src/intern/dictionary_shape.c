@@ -24,6 +24,7 @@
 #include "intern/dictionary.h"
 #include "keys/scatter.h"
 #include "optimizer/optimizer.h"
+#include "pg/module_function.h"
 #include "rewrite/rewriteHandler.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
@@ -100,16 +101,6 @@ required_column(Relation rel, const char *name, Oid type, Oid collation)
 	return column;
 }
 
-/* Whether that is scatter_nextval() of this library, under any name. */
-static bool
-is_scatter_nextval(Oid function)
-{
-	FmgrInfo	info;
-
-	fmgr_info(function, &info);
-	return info.fn_addr == scatter_nextval;
-}
-
 static bool
 is_const(Node *node, Oid type)
 {
@@ -129,7 +120,7 @@ read_default(Relation rel, DictionaryShape *shape)
 		return false;
 
 	call = (FuncExpr *) node;
-	if (!is_scatter_nextval(call->funcid))
+	if (!is_function(call->funcid, scatter_nextval))
 		return false;
 	foreach(cell, call->args)
 	{

@@ -1,97 +1,103 @@
 /*
  * intern_ddl.c
- *	  Creates dictionaries, as the user could by hand: CREATE TABLE and ALTER TABLE, as the
- *	  current user.
+ *	  Creates dictionaries, as the user could by hand.
+ *
+ * Only CREATE TABLE reads names.  What follows it goes by OIDs, because the owner of a
+ * schema can rename the schema at any time, and put another table or function there.  A
+ * superuser who inserts must not run that function.
  */
 #include "postgres.h"
 
-#include "access/table.h"
+#include "access/relation.h"
+#include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
+#include "commands/event_trigger.h"
+#include "commands/tablecmds.h"
 #include "fmgr.h"
 #include "intern/dictionary.h"
 #include "keys/scatter.h"
-#include "miscadmin.h"
-#include "pg/compat.h"
+#include "nodes/makefuncs.h"
+#include "pg/module_function.h"
 #include "pg/text_input.h"
-#include "rewrite/rewriteHandler.h"
 #include "state/server_shard.h"
-#include "storage/lmgr.h"
+#include "tcop/tcopprot.h"
 #include "tcop/utility.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
 #include "utils/varlena.h"
 
 /* Far more than three names can have, quoted and with every quote doubled. */
 #define NAME_MAX_BYTES 1024
 
+/* A constant text, in which the name is replaced. */
+#define CREATE_TABLE \
+	"CREATE TABLE dictionary (id bigserial PRIMARY KEY," \
+	" term pg_catalog.text COLLATE pg_catalog.\"C\" NOT NULL," \
+	" EXCLUDE USING hash (term WITH OPERATOR(pg_catalog.=)))"
+
 static void
-run_utility(const char *sql)
+create_table(RangeVar *name)
 {
-	if (SPI_execute(sql, false, 0) != SPI_OK_UTILITY)
-		elog(ERROR, "could not execute \"%s\"", sql);
+	CreateStmt *create = castNode(CreateStmt, linitial_node(RawStmt, pg_parse_query(CREATE_TABLE))->stmt);
+	PlannedStmt *statement = makeNode(PlannedStmt);
+
+	create->relation = name;
+	statement->commandType = CMD_UTILITY;
+	statement->utilityStmt = (Node *) create;
+	statement->stmt_location = -1;
+	PushActiveSnapshot(GetTransactionSnapshot());
+	ProcessUtility(statement, CREATE_TABLE, false, PROCESS_UTILITY_QUERY, NULL, NULL,
+				   None_Receiver, NULL);
+	PopActiveSnapshot();
+	CommandCounterIncrement();
 }
 
 /*
- * The schema of the extension.  The function that is running is not locked: an
- * argument of the call can have dropped the extension.
+ * The sequence of the table that this transaction has just created, or InvalidOid if the
+ * name is another table's by now, or the table has not one sequence.
  */
-static char *
-schema_of_function(Oid function)
+static Oid
+sequence_of_new_table(Oid relid)
 {
-	char	   *name = get_namespace_name(get_func_namespace(function));
+	Relation	rel = try_relation_open(relid, AccessShareLock);
+	List	   *sequences;
 
-	if (name == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_FUNCTION),
-				 errmsg("function intern_create does not exist"),
-				 errdetail("The function was dropped after the call had begun.")));
-	return name;
+	if (rel == NULL)
+		return InvalidOid;
+	sequences = rel->rd_createSubid == InvalidSubTransactionId ? NIL : getOwnedSequences(relid);
+	relation_close(rel, NoLock);
+	return list_length(sequences) == 1 ? linitial_oid(sequences) : InvalidOid;
 }
 
-/* Without the name of its schema, the table would be created in another one. */
-static char *
-existing_schema_name(Oid schema)
+static Node *
+make_constant(Oid type, Datum value)
 {
-	char	   *name = get_namespace_name(schema);
-
-	if (name == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_SCHEMA),
-				 errmsg("schema with OID %u does not exist", schema)));
-	return name;
+	return (Node *) makeConst(type, -1, InvalidOid, sizeof(int32), value, false, true);
 }
 
-/*
- * Refuses a default that is not the generator of this extension.  While CREATE TABLE
- * waited, the owner of the extension's schema can have renamed it, and put a function
- * into another schema of that name.  A superuser who inserts must not run that function.
- */
+/* The default of the column id: a call of the extension's function, by its OID. */
 static void
-check_generator(Oid relid, Oid function)
+set_default(Oid relid, Oid generator, Oid sequence, int prefix_bits)
 {
-	Oid			types[] = {REGCLASSOID, INT4OID};
-	Oid			generator = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-											CStringGetDatum("scatter_nextval"),
-											PointerGetDatum(buildoidvector(types, lengthof(types))),
-											ObjectIdGetDatum(get_func_namespace(function)));
-	Relation	rel = table_open(relid, NoLock);
-	Node	   *expression = build_column_default(rel, get_attnum(relid, "id"));
+	AlterTableStmt *statement = makeNode(AlterTableStmt);
+	AlterTableCmd *command = makeNode(AlterTableCmd);
 
-	if (expression == NULL || !IsA(expression, FuncExpr) ||
-		((FuncExpr *) expression)->funcid != generator)
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("could not serialize access to a dictionary"),
-				 errdetail("A schema was renamed while the dictionary was created."),
-				 errhint("Try again.")));
-	table_close(rel, NoLock);
+	statement->objtype = OBJECT_TABLE;
+	command->subtype = AT_CookedColumnDefault;
+	command->num = get_attnum(relid, "id");
+	command->def = (Node *)
+		makeFuncExpr(generator, INT8OID,
+					 list_make2(make_constant(REGCLASSOID, ObjectIdGetDatum(sequence)),
+								make_constant(INT4OID, Int32GetDatum(prefix_bits))),
+					 InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	/* If an event trigger calls us, its command collects this one. */
+	EventTriggerAlterTableStart((Node *) statement);
+	AlterTableInternal(relid, list_make1(command), false);
+	EventTriggerAlterTableEnd();
 }
 
 /* The name of a dictionary, read like the name of a table. */
@@ -114,8 +120,8 @@ parse_name(Datum argument)
  *	  Creates a dictionary.  The name is read as regclass reads one: in the first schema
  *	  of the search_path unless it says otherwise, in lower case unless it is quoted.
  *	  Raises 22023 unless prefix_bits is between 0 and 32, 42602 for a name that is no
- *	  identifier, 22P02 for a name of more than 1,024 bytes, 25006 on a standby, 40001 if
- *	  a schema is renamed meanwhile, and the errors of CREATE TABLE.
+ *	  identifier, 22P02 for a name of more than 1,024 bytes, 25006 on a standby, and the
+ *	  errors of CREATE TABLE.
  */
 PG_FUNCTION_INFO_V1(intern_create);
 Datum
@@ -123,35 +129,29 @@ intern_create(PG_FUNCTION_ARGS)
 {
 	RangeVar   *name = parse_name(PG_GETARG_DATUM(0));
 	int			prefix_bits = seqid_checked_prefix_bits(PG_GETARG_INT32(1));
-	char	   *extension_schema = schema_of_function(fcinfo->flinfo->fn_oid);
-	Oid			schema;
-	char	   *table;
-	List	   *sequences;
 	Oid			relid;
+	Oid			sequence;
+	Oid			generator;
 
 	seqid_prevent_during_recovery("execute intern_create()");
-	schema = RangeVarGetCreationNamespace(name);
-	table = quote_qualified_identifier(existing_schema_name(schema), name->relname);
-
-	SPI_connect();
-	run_utility(psprintf("CREATE TABLE %s (id bigserial PRIMARY KEY,"
-						 " term pg_catalog.text COLLATE pg_catalog.\"C\" NOT NULL,"
-						 " EXCLUDE USING hash (term WITH OPERATOR(pg_catalog.=)))",
-						 table));
-	relid = get_relname_relid(name->relname, schema);
-	sequences = OidIsValid(relid) ? getOwnedSequences(relid) : NIL;
-	if (list_length(sequences) != 1)
+	create_table(name);
+	relid = get_relname_relid(name->relname, RangeVarGetCreationNamespace(name));
+	sequence = sequence_of_new_table(relid);
+	if (!OidIsValid(sequence))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("dictionary %s was changed while it was created", table),
+				 errmsg("dictionary %s was changed while it was created",
+						quote_qualified_identifier(name->schemaname, name->relname)),
 				 errhint("Check the event triggers of the database.")));
-	run_utility(psprintf("ALTER TABLE %s ALTER COLUMN id SET DEFAULT"
-						 " %s.scatter_nextval(%s::pg_catalog.regclass, %d)",
-						 table, quote_identifier(extension_schema),
-						 quote_literal_cstr(seqid_quoted_name(linitial_oid(sequences))),
-						 prefix_bits));
-	check_generator(relid, fcinfo->flinfo->fn_oid);
-	SPI_finish();
+	/* An argument of the call can have dropped the extension. */
+	generator = find_function(get_func_namespace(fcinfo->flinfo->fn_oid), "scatter_nextval",
+							  REGCLASSOID, INT4OID, scatter_nextval);
+	if (!OidIsValid(generator))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("function intern_create does not exist"),
+				 errdetail("The function was dropped after the call had begun.")));
+	set_default(relid, generator, sequence, prefix_bits);
 
 	PG_RETURN_OID(relid);
 }
