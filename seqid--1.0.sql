@@ -878,7 +878,8 @@ COMMENT ON FUNCTION seqid.rewrite_mark(regclass) IS
 'part of seqid.repair_mark(); do not call it directly';
 
 -- Never lowers the mark, and keeps all objects that depend on the extension.  A sequence that
--- was renamed or moved to another schema gets its name and schema back.
+-- was renamed or moved to another schema gets its name and schema back, by its OID: its name
+-- could become that of another sequence meanwhile.
 CREATE FUNCTION seqid.repair_mark()
 RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -887,8 +888,6 @@ AS $$
 DECLARE
 	extension oid;
 	mark oid;
-	mark_schema name;
-	mark_name name;
 BEGIN
 	IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
 		RAISE insufficient_privilege USING
@@ -904,10 +903,9 @@ BEGIN
 	-- Two concurrent repairs must not create two sequences.
 	LOCK TABLE pg_extension IN SHARE ROW EXCLUSIVE MODE;
 	-- Only the mark is in extconfig; users can have added other sequences to the extension.
-	SELECT e.oid, c.oid, n.nspname, c.relname INTO extension, mark, mark_schema, mark_name
+	SELECT e.oid, c.oid INTO extension, mark
 	  FROM pg_extension e
-	  LEFT JOIN (pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace)
-		ON c.oid = ANY (e.extconfig) AND c.relkind = 'S'
+	  LEFT JOIN pg_class c ON c.oid = ANY (e.extconfig) AND c.relkind = 'S'
 	 WHERE e.extname = 'seqid';
 
 	-- Do not use another schema of that name: its owner could have created objects in it.
@@ -929,7 +927,6 @@ BEGIN
 			AS bigint MINVALUE 0 START WITH 0 NO CYCLE;
 		COMMENT ON SEQUENCE seqid.clock_mark IS
 			'durable upper bound on the timestamps of keys issued in this database, in milliseconds since 1970; do not modify';
-		EXECUTE format('ALTER SEQUENCE seqid.clock_mark OWNER TO %I', pg_get_userbyid(10));
 		GRANT SELECT ON SEQUENCE seqid.clock_mark TO PUBLIC;
 		GRANT UPDATE ON SEQUENCE seqid.clock_mark TO pg_database_owner;
 		ALTER EXTENSION seqid ADD SEQUENCE seqid.clock_mark;
@@ -939,13 +936,11 @@ BEGIN
 		   SET extconfig = array_append(extconfig, mark),
 			   extcondition = array_append(extcondition, '')
 		 WHERE oid = extension;
-	ELSE
-		IF mark_schema <> 'seqid' THEN
-			EXECUTE format('ALTER SEQUENCE %I.%I SET SCHEMA seqid', mark_schema, mark_name);
-		END IF;
-		IF mark_name <> 'clock_mark' THEN
-			EXECUTE format('ALTER SEQUENCE seqid.%I RENAME TO clock_mark', mark_name);
-		END IF;
+	ELSIF to_regclass('seqid.clock_mark') IS NULL THEN
+		UPDATE pg_class SET relname = 'clock_mark', relnamespace = 'seqid'::regnamespace
+		 WHERE oid = mark;
+		UPDATE pg_depend SET refobjid = 'seqid'::regnamespace
+		 WHERE classid = 'pg_class'::regclass AND objid = mark AND refclassid = 'pg_namespace'::regclass;
 	END IF;
 
 	RETURN seqid.rewrite_mark(mark);

@@ -7,7 +7,8 @@
  * defaults, generated columns, views and constraints.
  *
  * seqid.repair_mark(), in the extension's script, creates the sequence if it is
- * missing.  This file does what SQL cannot: it writes the page.
+ * missing.  This file does what SQL cannot without the names of others: it gives the
+ * sequence to the bootstrap superuser, and writes the page.
  *
  * The new mark is the latest of the times that are known: the marks and the floor of
  * this server lifetime, the last checkpoint, and the clock.  Its nonce is 0, so the
@@ -16,8 +17,10 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "catalog/pg_authid.h"
 #include "clock/clock_mark.h"
 #include "clock/mark_page.h"
+#include "commands/tablecmds.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "pg/durable_wal.h"
@@ -80,9 +83,9 @@ repair_page(Relation rel)
 
 /*
  * seqid.rewrite_mark(mark regclass) returns timestamptz
- *	  For seqid.repair_mark(): writes the page if it is damaged, was never written, or
- *	  contains a value that is out of range or too low.  Returns the mark.  A rollback
- *	  does not undo it.
+ *	  For seqid.repair_mark(): restores the owner, and writes the page if it is damaged,
+ *	  was never written, or contains a value that is out of range or too low.  Returns the
+ *	  mark.  A rollback does not undo what was written on the page.
  *
  *	  Errors: 42501 unless the caller is a superuser; 25006 on a standby; 42809 if the
  *	  relation is not the mark or not a permanent sequence.
@@ -118,6 +121,8 @@ seqid_rewrite_mark(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("clock mark \"seqid.clock_mark\" is not a permanent sequence"),
 				 errhint("Run ALTER SEQUENCE seqid.clock_mark SET LOGGED.")));
+	if (rel->rd_rel->relowner != BOOTSTRAP_SUPERUSERID)
+		ATExecChangeOwner(RelationGetRelid(rel), BOOTSTRAP_SUPERUSERID, false, AccessExclusiveLock);
 	mark = repair_page(rel);
 	seqid_make_wal_durable(mark.lsn);
 	relation_close(rel, ShareRowExclusiveLock);

@@ -106,7 +106,8 @@ for my $case (
 	[ 'set to -5', sprintf($set, -5), 'XX001' ],
 	[ 'set past the end', sprintf($set, '3000000000000000'), 'XX001' ],
 	[ 'set to the last bigint', sprintf($set, '9223372036854775807'), 'XX001' ],
-	[ 'moved', "CREATE SCHEMA ids AUTHORIZATION $owner; ALTER SEQUENCE seqid.clock_mark SET SCHEMA ids", '55000' ])
+	[ 'moved, with another owner', "CREATE SCHEMA ids AUTHORIZATION $owner; ALTER SEQUENCE seqid.clock_mark SET SCHEMA ids;
+		ALTER SEQUENCE ids.clock_mark OWNER TO $owner", '55000' ])
 {
 	my ($what, $damage, $state) = @$case;
 
