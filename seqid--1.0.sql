@@ -977,6 +977,15 @@ BEGIN
 			EXECUTE format('ALTER %s OWNER TO %I', object.name, bootstrap);
 		END IF;
 	END LOOP;
+	-- The owner of a schema can rename it at any time, and put another function there.
+	IF EXISTS (SELECT FROM pg_shdepend s JOIN pg_depend d USING (classid, objid) JOIN pg_extension e ON e.oid = d.refobjid
+				WHERE s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND s.deptype = 'o'
+				  AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'seqid') THEN
+		RAISE serialization_failure USING
+			MESSAGE = 'could not serialize access to the objects of extension "seqid"',
+			DETAIL = 'A schema was renamed while the extension was created.',
+			HINT = 'Try again.';
+	END IF;
 END
 $$;
 
