@@ -10,10 +10,8 @@
 MODULE_big = seqid
 OBJS = \
 	src/bits/shard_list.o \
-	src/pg/durable_sequence.o \
 	src/pg/durable_wal.o \
 	src/pg/entropy.o \
-	src/pg/pg_epoch.o \
 	src/pg/segment.o \
 	src/pg/sequence_page.o \
 	src/pg/text_input.o \

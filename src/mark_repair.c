@@ -11,8 +11,9 @@
  * sequence to the bootstrap superuser, and writes the page.
  *
  * The new mark is the latest of the times that are known: the marks and the floor of
- * this server lifetime, the last checkpoint, and the clock.  Its nonce is 0, so the
- * next key takes it as the floor, unless it is the highest mark of this lifetime.
+ * this server lifetime, the last checkpoint, and the clock.  The counters of shards are not
+ * needed, and keys of other databases must not raise the mark.  Its nonce is 0, so the next
+ * key takes it as the floor, unless it is the highest mark of this lifetime.
  */
 #include "postgres.h"
 
@@ -31,33 +32,12 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-/*
- * The latest time of this database's keys, as far as is known.  The counters of shards
- * are not needed: the marks cover the keys of this database, and keys of other
- * databases must not raise its mark.
- */
-static int64
-highest_known_ms(void)
-{
-	DatabaseState *database = seqid_database_state();
-	int64		ms = wall_clock_read_ms();
-
-	/* The end of the checkpoint's second. */
-	ms = Max(ms, seqid_checkpoint_ms() + WALL_MS_PER_S - 1);
-	ms = Max(ms, (int64) pg_atomic_read_u64(&database->mark.floor_ms));
-	ms = Max(ms, (int64) pg_atomic_read_u64(&database->mark.highest_ms));
-
-	return Min(ms, MARK_MAX_MS);
-}
-
-/*
- * Writes a new mark if the page is damaged, was never written, or contains a mark that
- * is lower than one of this server lifetime.  A page with a wrong checksum is read as
- * zeros.
- */
+/* A page with a wrong checksum is read as zeros. */
 static Mark
 repair_page(Relation rel)
 {
+	DatabaseState *database = seqid_database_state();
+	int64		highest_ms = (int64) pg_atomic_read_u64(&database->mark.highest_ms);
 	Buffer		buffer;
 	Mark		mark;
 
@@ -69,15 +49,17 @@ repair_page(Relation rel)
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	if (!seqid_read_mark_page(buffer, &mark) || !mark_is_in_range(&mark) ||
-		mark.ms < (int64) pg_atomic_read_u64(&seqid_database_state()->mark.highest_ms) ||
-		!mark.written)
+		mark.ms < highest_ms || !mark.written)
 	{
-		mark.ms = highest_known_ms();
+		mark.ms = Max(wall_clock_read_ms(), highest_ms);
+		mark.ms = Max(mark.ms, (int64) pg_atomic_read_u64(&database->mark.floor_ms));
+		/* The end of the checkpoint's second. */
+		mark.ms = Max(mark.ms, seqid_checkpoint_ms() + WALL_MS_PER_S - 1);
+		mark.ms = Min(mark.ms, MARK_MAX_MS);
 		mark.nonce = 0;
 		seqid_make_mark_page(rel, buffer, &mark);
 	}
 	UnlockReleaseBuffer(buffer);
-
 	return mark;
 }
 

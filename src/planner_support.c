@@ -7,11 +7,10 @@
  *		id >= seqid.snowflake_bound(range, false) AND
  *		id <= seqid.snowflake_bound(range, true)
  *
- * An SQL function with this condition as its body would need no support function.  But the
- * body contains the range twice, and inline_function() of the planner does not expand such a
- * body if the argument costs more than ten operators, as a function of the user does.  The
- * query would then read the whole table.  No operator of a B-tree index compares an id with
- * both ends of a range, so a body cannot contain the range once.
+ * An SQL function with this body would need no support function.  But the body contains the
+ * range twice, and inline_function() of the planner does not expand such a body if the
+ * argument costs more than ten operators, as a function of the user does.  The query would
+ * then read the whole table.
  *
  * Sets of keys have as many rows as their argument count says.
  */
@@ -29,7 +28,7 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "pg/compat.h"
-#include "pg/module_function.h"
+#include "pg/sql_function.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
@@ -46,16 +45,6 @@ static const struct
 	{snowflake53_in, "snowflake53_bound", seqid_snowflake53_bound},
 	{comb_uuid_in, "comb_uuid_bound", seqid_comb_uuid_bound}
 };
-
-/* The function of that name in the schema seqid, if the user can execute it. */
-static Oid
-bound_function(const char *name, PGFunction function)
-{
-	Oid			oid = find_function(get_namespace_oid("seqid", true), name,
-									TSTZRANGEOID, BOOLOID, function);
-
-	return OidIsValid(oid) && compat_can_execute(oid, GetUserId()) ? oid : InvalidOid;
-}
 
 /* id >= bound(range, false), or id <= bound(range, true) */
 static Expr *
@@ -87,16 +76,17 @@ simplified(PlannerInfo *root, FuncExpr *call)
 		return NULL;
 	for (size_t i = 0; i < lengthof(kinds); i++)
 	{
-		Oid			bound_oid;
+		Oid			bound;
 
 		if (!is_function(call->funcid, kinds[i].in))
 			continue;
-		bound_oid = bound_function(kinds[i].bound_name, kinds[i].bound);
-		if (!OidIsValid(bound_oid))
+		bound = find_function(get_namespace_oid("seqid", true), kinds[i].bound_name,
+							  TSTZRANGEOID, BOOLOID, kinds[i].bound);
+		if (!OidIsValid(bound) || !compat_can_execute(bound, GetUserId()))
 			return NULL;
 		return eval_const_expressions(root, (Node *)
-									  make_andclause(list_make2(comparison(id, bound_oid, range, false),
-																comparison(id, bound_oid, range, true))));
+									  make_andclause(list_make2(comparison(id, bound, range, false),
+																comparison(id, bound, range, true))));
 	}
 	return NULL;
 }

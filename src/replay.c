@@ -2,10 +2,10 @@
  * replay.c
  *	  Whether this server has replayed a point of a history.
  *
- * A WAL position does not identify rows: after a failover, two servers can have
- * different WAL at one position.  Its timeline alone does not either: two standbys that do
- * not know of each other, promoted from one point, take the same number.  So a point also
- * contains the lifetime, a random number that its primary logs on the page of the mark.
+ * After a failover, two servers can have different WAL at one position, and even on one
+ * timeline: two standbys that do not know of each other, promoted from one point, take the
+ * same number.  So a point also contains the lifetime, a random number that its primary logs
+ * on the page of the mark.
  *
  * 1. A server whose page contains the lifetime has replayed WAL of that primary, and none
  *	  of a later primary that has logged its own.  So it follows that primary, or was
@@ -26,32 +26,6 @@
 #include "utils/pg_lsn.h"
 
 /*
- * The timeline and the end of the WAL that this server has: replayed on a standby,
- * flushed on a primary.
- */
-static XLogRecPtr
-end_of_history(TimeLineID *timeline)
-{
-	/* In this order: a server that is promoted in between has replayed all. */
-	return RecoveryInProgress() ? GetXLogReplayRecPtr(timeline) : GetFlushRecPtr(timeline);
-}
-
-/*
- * Whether timeline is an ancestor of descendant that ended at lsn or later.
- *
- * tliOfPointInHistory() would name the descendant for the switch point itself, which is
- * the position that an idle server returns after a crash.
- */
-static bool
-branched_off_later(TimeLineID timeline, XLogRecPtr lsn, TimeLineID descendant)
-{
-	/* Without its file, a history consists of the descendant alone. */
-	List	   *history = readTimeLineHistory(descendant);
-
-	return tliInHistory(timeline, history) && tliSwitchPoint(timeline, history, NULL) >= lsn;
-}
-
-/*
  * seqid.has_replayed(lsn pg_lsn, timeline bigint, lifetime bigint) returns boolean
  *	  Whether this server has all WAL of the timeline up to lsn, replayed on a standby,
  *	  flushed on a primary, and the last one of this database that it knows is the
@@ -67,6 +41,7 @@ seqid_has_replayed(PG_FUNCTION_ARGS)
 	int64		lifetime = PG_GETARG_INT64(2);
 	TimeLineID	current;
 	XLogRecPtr	end;
+	List	   *history;
 
 	if (timeline < 1 || timeline > PG_UINT32_MAX)
 		ereport(ERROR,
@@ -75,10 +50,20 @@ seqid_has_replayed(PG_FUNCTION_ARGS)
 				 errdetail("Timelines are numbered from 1 to 4294967295."),
 				 errhint("Pass the timeline that CALL seqid.horizon() returned with the position.")));
 
-	end = end_of_history(&current);
+	/* In this order: a server that is promoted in between has replayed all. */
+	end = RecoveryInProgress() ? GetXLogReplayRecPtr(&current) : GetFlushRecPtr(&current);
 	/* A missing mark, or one that setval() has changed, has the number 0. */
 	if (end < lsn || current < timeline || lifetime == 0 || seqid_find_lifetime() != lifetime)
 		PG_RETURN_BOOL(false);
-	PG_RETURN_BOOL(current == timeline ||
-				   branched_off_later((TimeLineID) timeline, lsn, current));
+	if (current == timeline)
+		PG_RETURN_BOOL(true);
+
+	/*
+	 * tliOfPointInHistory() would name the current timeline for the switch
+	 * point itself, which is the position that an idle server returns after a
+	 * crash.  Without its file, a history consists of the current timeline.
+	 */
+	history = readTimeLineHistory(current);
+	PG_RETURN_BOOL(tliInHistory((TimeLineID) timeline, history) &&
+				   tliSwitchPoint((TimeLineID) timeline, history, NULL) >= lsn);
 }

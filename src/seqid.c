@@ -7,7 +7,7 @@
 #include "clock/clock_mark.h"
 #include "clock/transaction_slot.h"
 #include "pg/compat.h"
-#include "pg/durable_sequence.h"
+#include "pg/sequence_page.h"
 #include "state/guc.h"
 #include "state/shared_state.h"
 
@@ -18,7 +18,7 @@ void		_PG_init(void);
 void
 _PG_init(void)
 {
-	seqid_define_settings();
+	seqid_define_settings(false);
 	seqid_reserve_shared_state();
 	seqid_watch_mark();
 	seqid_watch_transactions();

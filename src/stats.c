@@ -2,9 +2,8 @@
  * stats.c
  *	  SQL functions of the statistics views.
  *
- * They read shared memory and the page of the mark.  They do not claim an entry for the
- * database, and return NULL instead of raising an error, because administrators need them
- * when something is wrong.
+ * They do not claim an entry for the database, and return NULL instead of raising an error,
+ * because administrators need them when something is wrong.
  */
 #include "postgres.h"
 
@@ -17,7 +16,7 @@
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "pg/pg_epoch.h"
-#include "pg/result_row.h"
+#include "pg/sql_function.h"
 #include "pg/wall_clock.h"
 #include "state/database_state.h"
 #include "state/server_shard.h"
@@ -27,98 +26,81 @@
 
 #define MS_PER_YEAR	(365.2425 * 24 * 60 * 60 * 1000)
 
-/* Adds a row for each shard of a layout of which ids were issued. */
-static void
-put_shards(ReturnSetInfo *result, SharedState *state, const SnowflakeLayout *layout)
-{
-	for (int shard = 0; shard <= snowflake_max_shard(layout); shard++)
-	{
-		int64		tick = (int64) pg_atomic_read_u64(seqid_shard_tick(state, layout, shard));
-		int64		unix_ms = tick_ms(layout->sequence_bits, tick);
-		ShardEvents *events = seqid_shard_events(state, layout, shard);
-		Datum		values[7];
-		bool		nulls[7] = {false};
-
-		/* Unused, or moved only by a backfill, which issues no ids. */
-		if (tick == (int64) pg_atomic_read_u64(seqid_backfilled_tick(state, layout, shard)))
-			continue;
-
-		values[0] = CStringGetTextDatum(layout->name);
-		values[1] = Int32GetDatum(shard);
-		values[2] = Int64GetDatum(snowflake_of_tick(layout, tick, shard));
-		values[3] = TimestampTzGetDatum(pg_time_of_unix_ms(unix_ms));
-		values[4] = Int64GetDatum(Max(0, unix_ms - wall_clock_read_ms()));
-		values[5] = Int64GetDatum((int64) pg_atomic_read_u64(&events->waits));
-		values[6] = Int64GetDatum((int64) pg_atomic_read_u64(&events->clock_regressions));
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-	}
-}
-
 /*
  * seqid.stat_shards() returns setof (layout, shard, last_id, last_time, lead_ms, waits,
  *	clock_regressions)
  *	  Returns a row for each shard of which ids were issued since the server started.
- *	  lead_ms is in milliseconds.
  */
 PG_FUNCTION_INFO_V1(seqid_stat_shards);
 Datum
 seqid_stat_shards(PG_FUNCTION_ARGS)
 {
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	SharedState *state = seqid_shared_state();
+
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < SNOWFLAKE_LAYOUTS; i++)
-		put_shards((ReturnSetInfo *) fcinfo->resultinfo, seqid_shared_state(),
-				   snowflake_layouts[i]);
+	{
+		const SnowflakeLayout *layout = snowflake_layouts[i];
+
+		for (int shard = 0; shard <= snowflake_max_shard(layout); shard++)
+		{
+			int64		tick = (int64) pg_atomic_read_u64(seqid_shard_tick(state, layout, shard));
+			int64		unix_ms = tick_ms(layout->sequence_bits, tick);
+			ShardEvents *events = seqid_shard_events(state, layout, shard);
+			Datum		values[7];
+			bool		nulls[7] = {false};
+
+			/* Unused, or moved only by a backfill, which issues no ids. */
+			if (tick == (int64) pg_atomic_read_u64(seqid_backfilled_tick(state, layout, shard)))
+				continue;
+
+			values[0] = CStringGetTextDatum(layout->name);
+			values[1] = Int32GetDatum(shard);
+			values[2] = Int64GetDatum(snowflake_of_tick(layout, tick, shard));
+			values[3] = TimestampTzGetDatum(pg_time_of_unix_ms(unix_ms));
+			values[4] = Int64GetDatum(Max(0, unix_ms - wall_clock_read_ms()));
+			values[5] = Int64GetDatum((int64) pg_atomic_read_u64(&events->waits));
+			values[6] = Int64GetDatum((int64) pg_atomic_read_u64(&events->clock_regressions));
+			tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		}
+	}
 	return (Datum) 0;
-}
-
-/* Returns the years until the time of the first layout is used up. */
-static double
-years_left(void)
-{
-	int64		last_ms = PG_INT64_MAX;
-
-	for (int i = 0; i < SNOWFLAKE_LAYOUTS; i++)
-		last_ms = Min(last_ms, snowflake_last_ms(snowflake_layouts[i]));
-	return (last_ms - wall_clock_read_ms()) / MS_PER_YEAR;
 }
 
 /*
  * seqid.stat_server() returns (library, preloaded, timeline, shard, shard_source,
  *	system_identifier)
- *	  Returns one row.  timeline and shard are NULL on a standby.  shard and shard_source
- *	  are NULL if seqid.shards is empty, or if a parallel query prevents that settings
- *	  are defined.
+ *	  timeline and shard are NULL on a standby.  shard and shard_source are NULL if
+ *	  seqid.shards is empty, or if a parallel query prevents that settings are defined.
  */
 PG_FUNCTION_INFO_V1(seqid_stat_server);
 Datum
 seqid_stat_server(PG_FUNCTION_ARGS)
 {
 	int			shard = -1;
-	bool		has_list = false;
 	Datum		values[6];
 	bool		nulls[6] = {false};
-
-	if (!seqid_settings_defined)
-		seqid_define_settings();
-	if (seqid_settings_defined)
-	{
-		shard = seqid_find_server_shard();
-		has_list = seqid_shard_setting->list.count > 0;
-	}
 
 	values[0] = CStringGetTextDatum(SEQID_VERSION);
 	values[1] = BoolGetDatum(seqid_preloaded);
 	values[2] = Int64GetDatum((int64) seqid_timeline());
 	nulls[2] = (seqid_timeline() == 0);
+	if (!seqid_settings_defined)
+		seqid_define_settings(false);
+	nulls[4] = !seqid_settings_defined || seqid_shard_setting->list.count == 0;
+	if (!nulls[4])
+	{
+		shard = seqid_find_server_shard();
+		values[4] = CStringGetTextDatum(seqid_shard_source());
+	}
 	values[3] = Int32GetDatum(shard);
 	nulls[3] = (shard < 0);
-	values[4] = has_list ? CStringGetTextDatum(seqid_shard_source()) : (Datum) 0;
-	nulls[4] = !has_list;
 	values[5] = Int64GetDatum((int64) GetSystemIdentifier());
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }
 
-/* Returns the time, or NULL for 0, which means that the time is not known. */
+/* 0 means that the time is not known. */
 static Datum
 time_or_null(int64 unix_us, bool *isnull)
 {
@@ -129,10 +111,10 @@ time_or_null(int64 unix_us, bool *isnull)
 /*
  * seqid.stat_database() returns (clock_mark, clock_floor, comb_uuid_time, marks_written,
  *	horizon, years_left)
- *	  Returns one row.  clock_mark and clock_floor are NULL if the mark is missing or
- *	  damaged.  clock_floor is NULL, too, if no earlier server lifetime is known to have
- *	  issued keys.  comb_uuid_time is NULL before the first COMB since the server started, and
- *	  horizon before the first call of seqid.horizon().
+ *	  clock_mark and clock_floor are NULL if the mark is missing or damaged.  clock_floor
+ *	  is NULL, too, if no earlier server lifetime is known to have issued keys.
+ *	  comb_uuid_time is NULL before the first COMB since the server started, and horizon
+ *	  before the first call of seqid.horizon().
  */
 PG_FUNCTION_INFO_V1(seqid_stat_database);
 Datum
@@ -144,6 +126,7 @@ seqid_stat_database(PG_FUNCTION_ARGS)
 	int64		comb = 0;
 	int64		marks_written = 0;
 	int64		published_ms = 0;
+	int64		last_ms = PG_INT64_MAX;
 	Datum		values[6];
 	bool		nulls[6] = {false};
 
@@ -153,6 +136,8 @@ seqid_stat_database(PG_FUNCTION_ARGS)
 		marks_written = (int64) pg_atomic_read_u64(&database->mark.writes);
 		published_ms = (int64) pg_atomic_read_u64(&database->horizon.published_ms);
 	}
+	for (int i = 0; i < SNOWFLAKE_LAYOUTS; i++)
+		last_ms = Min(last_ms, snowflake_last_ms(snowflake_layouts[i]));
 
 	nulls[0] = !seqid_find_mark_times(&mark_ms, &floor_ms);
 	values[0] = TimestampTzGetDatum(pg_time_of_unix_ms(mark_ms));
@@ -160,7 +145,6 @@ seqid_stat_database(PG_FUNCTION_ARGS)
 	values[2] = time_or_null(comb_tick_us(comb), &nulls[2]);
 	values[3] = Int64GetDatum(marks_written);
 	values[4] = time_or_null(published_ms * WALL_US_PER_MS, &nulls[4]);
-	values[5] = Float8GetDatum(years_left());
-
+	values[5] = Float8GetDatum((last_ms - wall_clock_read_ms()) / MS_PER_YEAR);
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }

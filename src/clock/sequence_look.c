@@ -34,7 +34,7 @@
  *
  * 6. Values below the bound do not come again after a crash, once the page's WAL is
  *	  flushed.  A file that was copied promises values without WAL; see
- *	  pg/durable_sequence.c.  So the page is logged before the first look at a file, and a
+ *	  pg/sequence_page.c.  So the page is logged before the first look at a file, and a
  *	  transaction does not look at a file of its own, which a crash could undo.
  *
  * A look waits for nobody.  Waiting in the queue of the lock would make writers victims of

@@ -11,7 +11,7 @@
 #include "codec/snowflake_sql.h"
 #include "fmgr.h"
 #include "pg/pg_epoch.h"
-#include "pg/result_row.h"
+#include "pg/sql_function.h"
 #include "utils/timestamp.h"
 
 static void

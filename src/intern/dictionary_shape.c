@@ -24,7 +24,7 @@
 #include "intern/dictionary.h"
 #include "keys/scatter.h"
 #include "optimizer/optimizer.h"
-#include "pg/module_function.h"
+#include "pg/sql_function.h"
 #include "rewrite/rewriteHandler.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
@@ -33,34 +33,34 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-/* A column of pg_index that is never NULL. */
-static oidvector *
-index_vector(HeapTuple tuple, AttrNumber column)
+/* The first value of a column of pg_index that is never NULL. */
+static Oid
+index_oid(HeapTuple tuple, AttrNumber column)
 {
 	bool		isnull;
 
-	return (oidvector *) DatumGetPointer(SysCacheGetAttr(INDEXRELID, tuple, column, &isnull));
+	return ((oidvector *) DatumGetPointer(SysCacheGetAttr(INDEXRELID, tuple, column, &isnull)))->values[0];
 }
 
-/* Whether an index on the column, with these properties, finds all rows by equality. */
+/*
+ * Whether an index of that access method finds all rows of the column by equality, and keeps
+ * the values unique.  A hash index cannot be unique, but it can have an exclusion
+ * constraint, whose only possible operator is equality.
+ */
 static bool
 covers_column(HeapTuple tuple, const FormData_pg_attribute *column, Oid access_method)
 {
 	Form_pg_index index = (Form_pg_index) GETSTRUCT(tuple);
 
-	return index->indimmediate && index->indisvalid &&
+	return (access_method == HASH_AM_OID ? index->indisexclusion : index->indisunique) &&
+		index->indimmediate && index->indisvalid &&
 		index->indnkeyatts == 1 && index->indkey.values[0] == column->attnum &&
-		index_vector(tuple, Anum_pg_index_indcollation)->values[0] == column->attcollation &&
-		index_vector(tuple, Anum_pg_index_indclass)->values[0] ==
-		GetDefaultOpClass(column->atttypid, access_method) &&
+		index_oid(tuple, Anum_pg_index_indcollation) == column->attcollation &&
+		index_oid(tuple, Anum_pg_index_indclass) == GetDefaultOpClass(column->atttypid, access_method) &&
 		heap_attisnull(tuple, Anum_pg_index_indpred, NULL);
 }
 
-/*
- * An index of that access method which keeps the values of the column unique, or
- * InvalidOid.  A hash index cannot be unique, but it can have an exclusion
- * constraint, whose only possible operator is equality.
- */
+/* Such an index, or InvalidOid. */
 static Oid
 unique_index(Relation rel, const FormData_pg_attribute *column, Oid access_method)
 {
@@ -71,13 +71,10 @@ unique_index(Relation rel, const FormData_pg_attribute *column, Oid access_metho
 	foreach(cell, indexes)
 	{
 		HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(lfirst_oid(cell)));
-		Form_pg_index index;
 
 		if (!HeapTupleIsValid(tuple))
 			continue;
-		index = (Form_pg_index) GETSTRUCT(tuple);
-		if ((access_method == HASH_AM_OID ? index->indisexclusion : index->indisunique) &&
-			covers_column(tuple, column, access_method))
+		if (covers_column(tuple, column, access_method))
 			found = lfirst_oid(cell);
 		ReleaseSysCache(tuple);
 	}
@@ -142,39 +139,17 @@ read_default(Relation rel, DictionaryShape *shape)
 		!is_const(lsecond(call->args), INT4OID))
 		return false;
 
-	shape->sequence = DatumGetObjectId(((Const *) linitial(call->args))->constvalue);
-	shape->prefix_bits = DatumGetInt32(((Const *) lsecond(call->args))->constvalue);
-
-	return shape->prefix_bits >= 0 &&
-		shape->prefix_bits <= SCATTER_MAX_PREFIX_BITS;
+	shape->sequence = DatumGetObjectId(linitial_node(Const, call->args)->constvalue);
+	shape->prefix_bits = DatumGetInt32(lsecond_node(Const, call->args)->constvalue);
+	return shape->prefix_bits >= 0 && shape->prefix_bits <= SCATTER_MAX_PREFIX_BITS;
 }
 
-static bool
-owns_sequence(Oid table, const DictionaryShape *shape)
-{
-	Oid			relid;
-	int32		column;
-
-	return sequenceIsOwned(shape->sequence, DEPENDENCY_AUTO, &relid, &column) &&
-		relid == table && column == shape->id_column;
-}
-
-static bool
-has_insert_triggers(const TriggerDesc *triggers)
-{
-	return triggers != NULL &&
-		(triggers->trig_insert_before_row || triggers->trig_insert_after_row ||
-		 triggers->trig_insert_before_statement || triggers->trig_insert_after_statement);
-}
-
-/*
- * Whether INSERT has nothing to do beyond the two columns, the indexes and the checks: no
- * other column, no trigger, no rule.
- */
+/* Whether INSERT has nothing to do beyond the two columns, the indexes and the checks. */
 static bool
 is_plain_insert(Relation rel)
 {
 	TupleDesc	columns = RelationGetDescr(rel);
+	const TriggerDesc *triggers = rel->trigdesc;
 	int			count = 0;
 
 	for (int i = 0; i < columns->natts; i++)
@@ -182,7 +157,9 @@ is_plain_insert(Relation rel)
 
 	return count == 2 && !rel->rd_rel->relispartition && !rel->rd_rel->relhasrules &&
 		!columns->constr->has_generated_stored &&
-		!has_insert_triggers(rel->trigdesc);
+		(triggers == NULL ||
+		 (!triggers->trig_insert_before_row && !triggers->trig_insert_after_row &&
+		  !triggers->trig_insert_before_statement && !triggers->trig_insert_after_statement));
 }
 
 static bool
@@ -191,6 +168,8 @@ describe(Relation rel, DictionaryShape *shape)
 	const FormData_pg_attribute *id;
 	const FormData_pg_attribute *term;
 	char	   *id_index_name;
+	Oid			owner;
+	int32		owner_column;
 
 	if (rel->rd_rel->relkind != RELKIND_RELATION)
 		return false;
@@ -218,7 +197,9 @@ describe(Relation rel, DictionaryShape *shape)
 	if (id_index_name == NULL)
 		return false;
 	namestrcpy(&shape->id_index_name, id_index_name);
-	shape->owns_sequence = owns_sequence(RelationGetRelid(rel), shape);
+	shape->owns_sequence =
+		sequenceIsOwned(shape->sequence, DEPENDENCY_AUTO, &owner, &owner_column) &&
+		owner == RelationGetRelid(rel) && owner_column == shape->id_column;
 	shape->plain_insert = is_plain_insert(rel);
 	return true;
 }
@@ -248,26 +229,11 @@ invalidate_relation(Datum arg pg_attribute_unused(), Oid relid)
 	}
 }
 
-/*
- * ALTER SEQUENCE ... OWNED BY changes pg_depend, which has no invalidations.  It also
- * writes the sequence's row in pg_sequence, which has.
- */
+/* ALTER SEQUENCE ... OWNED BY changes pg_depend without an invalidation, and pg_sequence. */
 static void
 invalidate_sequence(Datum arg, int cache pg_attribute_unused(), uint32 hash pg_attribute_unused())
 {
 	invalidate_relation(arg, InvalidOid);
-}
-
-static void
-initialize(void)
-{
-	HASHCTL		control = {.keysize = sizeof(Oid),.entrysize = sizeof(RememberedShape)};
-
-	if (remembered != NULL)
-		return;
-	remembered = hash_create("seqid dictionaries", 64, &control, HASH_ELEM | HASH_BLOBS);
-	CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
-	CacheRegisterSyscacheCallback(SEQRELID, invalidate_sequence, (Datum) 0);
 }
 
 void
@@ -277,7 +243,14 @@ seqid_dictionary_shape(Relation rel, DictionaryShape *shape)
 	RememberedShape *entry;
 	uint64		invalidations_before;
 
-	initialize();
+	if (remembered == NULL)
+	{
+		HASHCTL		control = {.keysize = sizeof(Oid),.entrysize = sizeof(RememberedShape)};
+
+		remembered = hash_create("seqid dictionaries", 64, &control, HASH_ELEM | HASH_BLOBS);
+		CacheRegisterRelcacheCallback(invalidate_relation, (Datum) 0);
+		CacheRegisterSyscacheCallback(SEQRELID, invalidate_sequence, (Datum) 0);
+	}
 	entry = hash_search(remembered, &relid, HASH_FIND, NULL);
 	if (entry != NULL)
 	{

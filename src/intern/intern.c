@@ -1,27 +1,24 @@
 /*
  * intern.c
- *	  Strings to dense 64-bit ids, and back.
- *
- * A batch of terms is sorted, and each new term is inserted in that order.  Of two
- * batches that overlap, one therefore waits for the other, and never each for the
- * other.  Then the ids are brought into the order of the call.
+ *	  Strings to dense 64-bit ids, and back: the SQL entry points.
  */
 #include "postgres.h"
 
 #include "access/detoast.h"
+#include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "intern/dictionary.h"
 #include "miscadmin.h"
-#include "pg/active_snapshot.h"
+#include "pg/sql_function.h"
 #include "utils/array.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
 
 /*
  * intern_id(dictionary regclass, term text) returns bigint
- *	  The term's id, which is assigned now if the term is new.  Raises 42P01, 42809 and
- *	  42501 as seqid_dictionary_open(), and the errors of seqid_assign_ids().
+ *	  The term's id, which is assigned now if the term is new.  Errors of
+ *	  seqid_dictionary_open() and seqid_assign_ids().
  */
 PG_FUNCTION_INFO_V1(intern_id);
 Datum
@@ -31,14 +28,13 @@ intern_id(PG_FUNCTION_ARGS)
 	Term		term = {.term = PointerGetDatum(PG_GETARG_TEXT_PP(1))};
 
 	seqid_assign_ids(&dictionary, &term, 1);
-	seqid_dictionary_close(&dictionary);
+	relation_close(dictionary.rel, NoLock);
 	PG_RETURN_INT64(term.id);
 }
 
 /*
  * intern_find(dictionary regclass, term text) returns bigint
- *	  The term's id, or NULL if the query can see none.  Raises the errors of
- *	  seqid_dictionary_open().
+ *	  The term's id, or NULL if the query can see none.  Errors of seqid_dictionary_open().
  */
 PG_FUNCTION_INFO_V1(intern_find);
 Datum
@@ -52,16 +48,15 @@ intern_find(PG_FUNCTION_ARGS)
 	seqid_search_begin(&search, &dictionary, true, seqid_active_snapshot());
 	found = seqid_search_find(&search, PointerGetDatum(PG_GETARG_TEXT_PP(1)), &id);
 	seqid_search_end(&search);
-	seqid_dictionary_close(&dictionary);
+	relation_close(dictionary.rel, NoLock);
 	if (!found)
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(id);
 }
 
-/* A call that returns more bytes of terms measures all of them before it copies more. */
 #define MEASURED_BYTES ((Size) 16 * 1024 * 1024)
 
-/* Adds the bytes that a term takes in an array.  Raises 54000 if no array has the room. */
+/* Adds the bytes that a term takes in an array. */
 static Size
 add_bytes(Size bytes, Datum term)
 {
@@ -74,22 +69,10 @@ add_bytes(Size bytes, Datum term)
 	return bytes;
 }
 
-/* Raises 54000 if no array has the room for the terms of these ids and other bytes. */
-static void
-check_bytes(Search *search, const Datum *ids, const bool *nulls, int count, Size bytes)
-{
-	Datum		term;
-
-	for (int i = 0; i < count; i++)
-	{
-		if (!nulls[i] && seqid_search_find(search, ids[i], &term))
-			bytes = add_bytes(bytes, term);
-	}
-}
-
 /*
  * Replaces ids by copies of their terms, which can be toasted.  Raises 54000 if an array
- * cannot contain the terms, before memory for them is allocated.
+ * cannot contain the terms, before memory for them is allocated: a call that returns more
+ * than MEASURED_BYTES measures all of them before it copies more.
  */
 static void
 find_terms(Oid relid, Datum *values, bool *nulls, int count)
@@ -109,11 +92,16 @@ find_terms(Oid relid, Datum *values, bool *nulls, int count)
 			continue;
 		bytes = add_bytes(bytes, term);
 		values[i] = datumCopy(term, false, -1);
-		if (!measured && bytes > MEASURED_BYTES)
-			check_bytes(&search, values + i + 1, nulls + i + 1, count - i - 1, bytes);
+		if (measured || bytes <= MEASURED_BYTES)
+			continue;
+		for (Size all_bytes = bytes, j = i + 1; j < (Size) count; j++)
+		{
+			if (!nulls[j] && seqid_search_find(&search, values[j], &term))
+				all_bytes = add_bytes(all_bytes, term);
+		}
 	}
 	seqid_search_end(&search);
-	seqid_dictionary_close(&dictionary);
+	relation_close(dictionary.rel, NoLock);
 }
 
 /*
@@ -133,7 +121,7 @@ intern_term(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(PG_DETOAST_DATUM(value));
 }
 
-/* An array from the caller, taken apart.  The result has the same dimensions. */
+/* An array from the caller, taken apart. */
 typedef struct ArrayParts
 {
 	ArrayType  *array;
@@ -142,7 +130,6 @@ typedef struct ArrayParts
 	int			count;
 } ArrayParts;
 
-/* Memory for as many elements as an array from the caller can have. */
 static void *
 alloc_many(Size count, Size size)
 {
@@ -153,16 +140,13 @@ alloc_many(Size count, Size size)
 static ArrayParts
 take_apart(ArrayType *array)
 {
-	int			count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
-	ArrayParts	parts = {
-		.array = array,
-		.values = alloc_many(count, sizeof(Datum)),
-		.nulls = alloc_many(count, sizeof(bool)),
-		.count = count
-	};
+	ArrayParts	parts = {.array = array};
 
-	for (int i = 0; i < count; i++)
+	parts.count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	parts.values = alloc_many(parts.count, sizeof(Datum));
+	parts.nulls = alloc_many(parts.count, sizeof(bool));
+	for (int i = 0; i < parts.count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		array_iterate(iterator, &parts.values[i], &parts.nulls[i]);
@@ -171,7 +155,6 @@ take_apart(ArrayType *array)
 	return parts;
 }
 
-/* The array of other values in the same places. */
 static ArrayType *
 put_together(ArrayParts parts, Oid type, int16 length, bool by_value, char align)
 {
@@ -196,15 +179,14 @@ intern_ids(PG_FUNCTION_ARGS)
 	for (int i = 0; i < parts.count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!parts.nulls[i])
-			terms[count++] = (Term)
-		{
-			.term = parts.values[i],.position = i
-		};
+		if (parts.nulls[i])
+			continue;
+		terms[count].term = parts.values[i];
+		terms[count++].position = i;
 	}
 	seqid_sort_terms(&dictionary, terms, count);
 	seqid_assign_ids(&dictionary, terms, count);
-	seqid_dictionary_close(&dictionary);
+	relation_close(dictionary.rel, NoLock);
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -16,10 +16,9 @@
 #include "commands/event_trigger.h"
 #include "commands/tablecmds.h"
 #include "fmgr.h"
-#include "intern/dictionary.h"
 #include "keys/scatter.h"
 #include "nodes/makefuncs.h"
-#include "pg/module_function.h"
+#include "pg/sql_function.h"
 #include "pg/text_input.h"
 #include "state/server_shard.h"
 #include "tcop/tcopprot.h"
@@ -56,10 +55,7 @@ create_table(RangeVar *name)
 	CommandCounterIncrement();
 }
 
-/*
- * The sequence of the table that this transaction has just created, or InvalidOid if the
- * name is another table's by now, or the table has not one sequence.
- */
+/* InvalidOid if the name is another table's by now, or the table has not one sequence. */
 static Oid
 sequence_of_new_table(Oid relid)
 {

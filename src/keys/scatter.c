@@ -10,7 +10,7 @@
 #include "bits/scatter_permutation.h"
 #include "fmgr.h"
 #include "keys/scatter.h"
-#include "pg/durable_sequence.h"
+#include "pg/sequence_page.h"
 
 int
 seqid_checked_prefix_bits(int32 prefix_bits)

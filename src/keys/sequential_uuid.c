@@ -18,8 +18,8 @@
 
 #include "bits/uuid_bits.h"
 #include "fmgr.h"
-#include "pg/durable_sequence.h"
 #include "pg/entropy.h"
+#include "pg/sequence_page.h"
 #include "pg/wall_clock.h"
 #include "port/pg_bitutils.h"
 

@@ -9,7 +9,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
-#include "pg/durable_sequence.h"
+#include "pg/sequence_page.h"
 
 #define TENANT_KEY_TENANT_BITS	22
 #define TENANT_KEY_ENTITY_BITS	40

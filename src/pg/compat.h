@@ -2,16 +2,11 @@
  * compat.h
  *	  The differences between PostgreSQL 15 and 19.
  *
- * Every test of PG_VERSION_NUM in seqid is in this file.  The other files use the
- * names that are defined here, and do not know the server's version.
- *
- * The names are macros, so that this file needs few headers.  A file that uses one
- * includes the headers that PostgreSQL asks for.
+ * Every test of PG_VERSION_NUM in seqid is in this file.  The names are macros, so that this
+ * file needs few headers.  A file that uses one includes the headers that PostgreSQL asks for.
  */
 #ifndef SEQID_COMPAT_H
 #define SEQID_COMPAT_H
-
-#include "postgres.h"
 
 #if PG_VERSION_NUM < 150000
 #error "seqid needs PostgreSQL 15 or later"
@@ -20,9 +15,50 @@
 #pragma message("seqid has not been tested with this version of PostgreSQL")
 #endif
 
-/* Before 16, VARDATA_ANY() and the like are in postgres.h. */
+/*
+ * From 16 on, VARDATA_ANY() and the like have a header, and the memory for the "extra" of a
+ * setting, which the server frees, must come from guc_malloc(), which can return NULL.
+ *
+ * The last three macros: the number of a relation's file within its database and tablespace,
+ * that tablespace, and the subtransaction of the open transaction that gave it this file.
+ */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
+#define compat_guc_malloc(size)		guc_malloc(LOG, size)
+#define compat_can_execute(function, user) \
+	(object_aclcheck(ProcedureRelationId, function, user, ACL_EXECUTE) == ACLCHECK_OK)
+#define compat_file_number(rel)		((rel)->rd_locator.relNumber)
+#define compat_file_tablespace(rel)	((rel)->rd_locator.spcOid)
+#define compat_file_subid(rel)		((rel)->rd_firstRelfilelocatorSubid)
+#else
+#define compat_guc_malloc(size)		malloc(size)
+#define compat_can_execute(function, user) \
+	(pg_proc_aclcheck(function, user, ACL_EXECUTE) == ACLCHECK_OK)
+#define compat_file_number(rel)		((rel)->rd_node.relNode)
+#define compat_file_tablespace(rel)	((rel)->rd_node.spcNode)
+#define compat_file_subid(rel)		((rel)->rd_firstRelfilenodeSubid)
+#endif
+
+/*
+ * From 17 on, the server creates named segments of shared memory on demand.  Before, it has
+ * one segment, which is created when it starts.  From 17 on, a wait has a name in
+ * pg_stat_activity; before, all modules share one.
+ *
+ * compat_lxid() is the local id of the transaction that a process is in.  It differs from
+ * those of the process's recent transactions, and is InvalidLocalTransactionId between
+ * transactions.  Then follows the process of a virtual transaction, and of this one.
+ */
+#define COMPAT_HAS_NAMED_SEGMENTS	(PG_VERSION_NUM >= 170000)
+#if PG_VERSION_NUM >= 170000
+#define compat_wait_event(name)		WaitEventExtensionNew(name)
+#define compat_lxid(proc)			((proc)->vxid.lxid)
+#define compat_vxid_process(vxid)	((vxid).procNumber)
+#define compat_own_process()		MyProcNumber
+#else
+#define compat_wait_event(name)		PG_WAIT_EXTENSION
+#define compat_lxid(proc)			((proc)->lxid)
+#define compat_vxid_process(vxid)	((vxid).backendId)
+#define compat_own_process()		MyBackendId
 #endif
 
 /* From 18 on, a module has a name and a version; see fmgr.h. */
@@ -34,71 +70,19 @@
 #endif
 
 /*
- * From 17 on, the server creates named segments of shared memory on demand.  Before,
- * it has one segment, which is created when it starts.  From 19 on, the function
- * that initializes a named segment has a second argument.
+ * From 19 on, the name of a tranche of LWLocks belongs to shared memory; before, each process
+ * registers it.  From 19 on, the function that initializes a named segment has a second
+ * argument, and each kind of process has a level of its own for the server log.
  */
-#define COMPAT_HAS_NAMED_SEGMENTS			(PG_VERSION_NUM >= 170000)
 #define COMPAT_SEGMENT_INIT_HAS_ARGUMENT	(PG_VERSION_NUM >= 190000)
-
-/*
- * The local id of the transaction that a process is in.  It differs from the ids of
- * the process's recent transactions; InvalidLocalTransactionId between transactions.
- */
-#if PG_VERSION_NUM >= 170000
-#define compat_lxid(proc)	((proc)->vxid.lxid)
-#else
-#define compat_lxid(proc)	((proc)->lxid)
-#endif
-
-/* The process of a virtual transaction, and of this one. */
-#if PG_VERSION_NUM >= 170000
-#define compat_vxid_process(vxid)	((vxid).procNumber)
-#define compat_own_process()		MyProcNumber
-#else
-#define compat_vxid_process(vxid)	((vxid).backendId)
-#define compat_own_process()		MyBackendId
-#endif
-
-/*
- * Names a tranche of LWLocks.  From 19 on, the name belongs to shared memory; before, each
- * process registers it.
- */
 #if PG_VERSION_NUM >= 190000
 #define compat_new_tranche(name)			LWLockNewTrancheId(name)
 #define compat_register_tranche(id, name)	((void) (id))
+#define compat_log_min_messages()			(log_min_messages[MyBackendType])
 #else
 #define compat_new_tranche(name)			LWLockNewTrancheId()
 #define compat_register_tranche(id, name)	LWLockRegisterTranche(id, name)
-#endif
-
-/* The name of a wait in pg_stat_activity; before 17, all modules share one. */
-#if PG_VERSION_NUM >= 170000
-#define compat_wait_event(name)		WaitEventExtensionNew(name)
-#else
-#define compat_wait_event(name)		PG_WAIT_EXTENSION
-#endif
-
-/* From 19 on, each kind of process has a level of its own. */
-#if PG_VERSION_NUM >= 190000
-#define compat_log_min_messages()	(log_min_messages[MyBackendType])
-#else
-#define compat_log_min_messages()	log_min_messages
-#endif
-
-/* Memory for the "extra" of a setting, which the server frees; NULL if none. */
-#if PG_VERSION_NUM >= 160000
-#define compat_guc_malloc(size)		guc_malloc(LOG, size)
-#else
-#define compat_guc_malloc(size)		malloc(size)
-#endif
-
-#if PG_VERSION_NUM >= 160000
-#define compat_can_execute(function, user) \
-	(object_aclcheck(ProcedureRelationId, function, user, ACL_EXECUTE) == ACLCHECK_OK)
-#else
-#define compat_can_execute(function, user) \
-	(pg_proc_aclcheck(function, user, ACL_EXECUTE) == ACLCHECK_OK)
+#define compat_log_min_messages()			log_min_messages
 #endif
 
 /* From 18 on, the scan of an index counts its searches; from 19 on, it has flags. */
@@ -123,20 +107,6 @@
 #else
 #define compat_insert_index_tuples(result_rel, slot, estate, conflict, arbiters) \
 	ExecInsertIndexTuples(result_rel, slot, estate, false, true, conflict, arbiters)
-#endif
-
-/*
- * The number of a relation's file within its database and tablespace, that tablespace, and
- * the subtransaction of the open transaction that gave it this file.
- */
-#if PG_VERSION_NUM >= 160000
-#define compat_file_number(rel)		((rel)->rd_locator.relNumber)
-#define compat_file_tablespace(rel)	((rel)->rd_locator.spcOid)
-#define compat_file_subid(rel)		((rel)->rd_firstRelfilelocatorSubid)
-#else
-#define compat_file_number(rel)		((rel)->rd_node.relNode)
-#define compat_file_tablespace(rel)	((rel)->rd_node.spcNode)
-#define compat_file_subid(rel)		((rel)->rd_firstRelfilenodeSubid)
 #endif
 
 #endif							/* SEQID_COMPAT_H */

@@ -2,14 +2,13 @@
  * durable_wal.c
  *	  Makes WAL as durable as that of commits.
  *
- * A transaction without an id commits without a flush and without waiting for a
- * standby.  So code that writes WAL outside of a transaction must flush it and wait.
- * SyncRepWaitForLSN() of the server waits, and only the server knows whether a wait is
- * needed.  But that function is for commits, which differ in two ways:
+ * A transaction without an id commits without a flush and without waiting for a standby.
+ * So code that writes WAL outside of a transaction must flush it and wait, which
+ * SyncRepWaitForLSN() of the server does.  But that function is for commits, which differ in
+ * two ways:
  *
- * A commit concerns its own transaction, so the session can choose the level.  The WAL
- * that is written here also matters to other sessions, which can have a higher
- * level.  So the wait always has the level "on".
+ * A session can choose the level for its own commits.  The WAL that is written here also
+ * matters to other sessions, which can have a higher level.  So the level is always "on".
  *
  * A commit cannot be undone, so its wait ignores a cancel and ends with a warning.  Here
  * a cancel must raise an error: a key that was not returned can still be withheld.
@@ -73,9 +72,9 @@ set_local(const char *name, const char *value)
 }
 
 /*
- * Called with every message of the wait.  The only one is the warning that the wait
- * was cancelled.  The wait also ends if no synchronous standby is named any more, and
- * only the warning distinguishes the two: in both cases the WAL was not replicated.
+ * Called with every message of the wait.  The only one is the warning that the wait was
+ * cancelled.  Only the warning distinguishes this from a wait that ends because no
+ * synchronous standby is named any more.
  */
 static void
 note_cancel(void *cancelled)
@@ -84,19 +83,11 @@ note_cancel(void *cancelled)
 	errdetail("The WAL might not have been replicated to the standby, so the statement returns no key and no horizon.");
 }
 
-/* Whether the server would create the warning, which calls note_cancel(). */
-static bool
-warnings_are_made(void)
-{
-	return compat_log_min_messages() <= WARNING ||
-		(whereToSendOutput == DestRemote && client_min_messages <= WARNING);
-}
-
 /* True if the standbys have the WAL or none is named, false after a cancel. */
 static bool
 wait_for_standby(XLogRecPtr lsn)
 {
-	bool		cancelled = false;
+	bool		cancelled;
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
 		.callback = note_cancel,
@@ -112,9 +103,9 @@ wait_for_standby(XLogRecPtr lsn)
 	if (client_min_messages > WARNING)
 		set_local("client_min_messages", "warning");
 
-	/* Without the warning we cannot know, so assume a cancel. */
-	if (!warnings_are_made())
-		cancelled = true;
+	/* If the server would not create the warning, assume a cancel. */
+	cancelled = compat_log_min_messages() > WARNING &&
+		(whereToSendOutput != DestRemote || client_min_messages > WARNING);
 
 	/* Like a commit, which calls the function with interrupts held. */
 	error_context_stack = &callback;

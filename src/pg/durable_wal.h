@@ -5,20 +5,17 @@
 #ifndef SEQID_DURABLE_WAL_H
 #define SEQID_DURABLE_WAL_H
 
-#include "postgres.h"
-
 #include "access/xlogdefs.h"
 
 /*
- * The end of the last WAL record.  If that is the end of a page, the server returns the
- * place after the header of the next page, which a standby does not reach before it
- * replays another record.
+ * The end of the last WAL record.  At the end of a page, the server's function returns the
+ * place after the header of the next one, which a standby reaches with another record only.
  */
 extern XLogRecPtr seqid_wal_insert_end(void);
 
 /*
- * Whether this server and, if synchronous standbys are named, these have flushed the
- * WAL up to lsn.  Does not wait.  False can also mean that it is not known.
+ * Whether this server and synchronous standbys, if named, have flushed the WAL up to lsn.
+ * Does not wait.  False can also mean that it is not known.
  */
 extern bool seqid_wal_is_durable(XLogRecPtr lsn);
 

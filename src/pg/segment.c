@@ -29,8 +29,7 @@
 #define NO_ROOM_HINT	NO_DYNAMIC_ROOM_HINT
 
 void
-seqid_reserve_segment(Size size pg_attribute_unused(),
-					  void (*startup) (void))
+seqid_reserve_segment(Size size pg_attribute_unused(), void (*startup) (void))
 {
 	/* An attribute here would apply to the type of the function. */
 	(void) startup;
@@ -50,22 +49,15 @@ call_init(void *segment, void *init)
 #define INIT_AND_ARGUMENT(init, found)	init, found
 #endif
 
+/* The server finds a segment by its name, with or without a handle. */
 static void *
-create_or_find(const char *name, Size size, void (*init) (void *))
+create_or_find(const char *name, SegmentHandle *handle, Size size, void (*init) (void *))
 {
 	bool		found;
+	void	   *segment = GetNamedDSMSegment(name, size, INIT_AND_ARGUMENT(init, &found));
 
-	return GetNamedDSMSegment(name, size, INIT_AND_ARGUMENT(init, &found));
-}
-
-/* The server finds the segment by its name. */
-static void *
-create_or_find_dynamic(const char *name, SegmentHandle *handle, Size size,
-					   void (*init) (void *))
-{
-	void	   *segment = create_or_find(name, size, init);
-
-	pg_atomic_write_u32(&handle->value, 1);
+	if (handle != NULL)
+		pg_atomic_write_u32(&handle->value, 1);
 	return segment;
 }
 
@@ -111,51 +103,37 @@ seqid_reserve_segment(Size size, void (*startup) (void))
 	shmem_startup_hook = start_up;
 }
 
+/* The segment of the server, or the one of the handle. */
 static void *
-create_or_find(const char *name, Size size, void (*init) (void *))
+create_or_find(const char *name, SegmentHandle *handle, Size size, void (*init) (void *))
 {
-	void	   *segment;
+	dsm_segment *dynamic = NULL;
+	void	   *segment = NULL;
 	bool		found;
 
-	/* No other backend must see the segment before init has filled it. */
+	/* No other backend must see a segment before init has filled it. */
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	segment = ShmemInitStruct(name, size, &found);
+	if (handle == NULL)
+		segment = ShmemInitStruct(name, size, &found);
+	else
+	{
+		found = seqid_segment_exists(handle);
+		dynamic = found ? dsm_attach(pg_atomic_read_u32(&handle->value)) : dsm_create(size, 0);
+		if (dynamic == NULL)
+			elog(ERROR, "could not attach to dynamic shared memory of seqid");
+		dsm_pin_mapping(dynamic);
+		segment = dsm_segment_address(dynamic);
+	}
 	if (!found)
 		init(segment);
+	if (!found && dynamic != NULL)
+	{
+		dsm_pin_segment(dynamic);
+		pg_atomic_write_u32(&handle->value, dsm_segment_handle(dynamic));
+	}
 	LWLockRelease(AddinShmemInitLock);
 
 	return segment;
-}
-
-/* The lock must be held: there is one segment, and no backend sees it too early. */
-static dsm_segment *
-create_dynamic(SegmentHandle *handle, Size size, void (*init) (void *))
-{
-	dsm_segment *segment = dsm_create(size, 0);
-
-	init(dsm_segment_address(segment));
-	dsm_pin_segment(segment);
-	pg_atomic_write_u32(&handle->value, dsm_segment_handle(segment));
-	return segment;
-}
-
-static void *
-create_or_find_dynamic(const char *name pg_attribute_unused(), SegmentHandle *handle,
-					   Size size, void (*init) (void *))
-{
-	dsm_segment *segment;
-
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	if (seqid_segment_exists(handle))
-		segment = dsm_attach(pg_atomic_read_u32(&handle->value));
-	else
-		segment = create_dynamic(handle, size, init);
-	LWLockRelease(AddinShmemInitLock);
-
-	if (segment == NULL)
-		elog(ERROR, "could not attach to dynamic shared memory of seqid");
-	dsm_pin_mapping(segment);
-	return dsm_segment_address(segment);
 }
 
 #endif
@@ -164,51 +142,44 @@ create_or_find_dynamic(const char *name pg_attribute_unused(), SegmentHandle *ha
 static void
 add_hint(void *hint)
 {
-	int			code = geterrcode();
-
-	if (ERRCODE_TO_CATEGORY(code) == ERRCODE_INSUFFICIENT_RESOURCES)
+	if (ERRCODE_TO_CATEGORY(geterrcode()) == ERRCODE_INSUFFICIENT_RESOURCES)
 		errhint("%s", (const char *) hint);
 }
 
-void	   *
-seqid_attach_segment(const char *name, Size size, void (*init) (void *))
+static void *
+attach(const char *name, SegmentHandle *handle, Size size, void (*init) (void *), char *hint)
 {
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
 		.callback = add_hint,
-		.arg = NO_ROOM_HINT
+		.arg = hint
 	};
 	void	   *segment;
 
 	error_context_stack = &callback;
-	segment = create_or_find(name, size, init);
+	segment = create_or_find(name, handle, size, init);
 	error_context_stack = callback.previous;
 
 	return segment;
 }
 
 void	   *
+seqid_attach_segment(const char *name, Size size, void (*init) (void *))
+{
+	return attach(name, NULL, size, init, NO_ROOM_HINT);
+}
+
+void	   *
 seqid_attach_dynamic_segment(const char *name, SegmentHandle *handle,
 							 Size size, void (*init) (void *))
 {
-	ErrorContextCallback callback = {
-		.previous = error_context_stack,
-		.callback = add_hint,
-		.arg = NO_DYNAMIC_ROOM_HINT
-	};
 	void	   *segment;
 
+	if (IsUnderPostmaster)
+		return attach(name, handle, size, init, NO_DYNAMIC_ROOM_HINT);
+
 	/* A server of one process has no dynamic shared memory. */
-	if (!IsUnderPostmaster)
-	{
-		segment = MemoryContextAllocZero(TopMemoryContext, size);
-		init(segment);
-		return segment;
-	}
-
-	error_context_stack = &callback;
-	segment = create_or_find_dynamic(name, handle, size, init);
-	error_context_stack = callback.previous;
-
+	segment = MemoryContextAllocZero(TopMemoryContext, size);
+	init(segment);
 	return segment;
 }

@@ -5,9 +5,23 @@
 #ifndef SEQID_SEGMENT_H
 #define SEQID_SEGMENT_H
 
-#include "postgres.h"
-
 #include "port/atomics.h"
+
+/*
+ * How backends find a dynamic segment: 0 until it exists; before 17 the handle of the server,
+ * set under AddinShmemInitLock; from 17 on 1.  It is in another segment, and is written by
+ * this module only.
+ */
+typedef struct SegmentHandle
+{
+	pg_atomic_uint32 value;
+} SegmentHandle;
+
+static inline bool
+seqid_segment_exists(SegmentHandle *handle)
+{
+	return pg_atomic_read_u32(&handle->value) != 0;
+}
 
 /*
  * Must be called from _PG_init while shared_preload_libraries is processed.  Before 17
@@ -20,39 +34,12 @@ extern void seqid_reserve_segment(Size size, void (*startup) (void));
  * Returns the segment of that name.  The first caller creates it and calls init, which
  * must not fail.  Takes a lock.  Raises insufficient_resources errors if there is no
  * room.
+ *
+ * The second function does the same in dynamic shared memory, also before 17: for a
+ * segment that is larger than the slack of such a server.  A process without a postmaster
+ * gets memory of its own.
  */
 extern void *seqid_attach_segment(const char *name, Size size, void (*init) (void *));
-
-/*
- * How backends find a dynamic segment.  The handle is in another segment, and is
- * written by this module only.
- */
-typedef struct SegmentHandle
-{
-	/*
-	 * 0 until the segment exists.  Before 17 the handle of the server, set
-	 * under AddinShmemInitLock; from 17 on 1.
-	 */
-	pg_atomic_uint32 value;
-} SegmentHandle;
-
-static inline void
-seqid_init_segment_handle(SegmentHandle *handle)
-{
-	pg_atomic_init_u32(&handle->value, 0);
-}
-
-static inline bool
-seqid_segment_exists(SegmentHandle *handle)
-{
-	return pg_atomic_read_u32(&handle->value) != 0;
-}
-
-/*
- * Does the same as seqid_attach_segment() in dynamic shared memory, also before 17:
- * for a segment that is larger than the slack of such a server.  A process without a
- * postmaster gets memory of its own.
- */
 extern void *seqid_attach_dynamic_segment(const char *name, SegmentHandle *handle,
 										  Size size, void (*init) (void *));
 

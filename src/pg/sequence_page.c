@@ -1,14 +1,26 @@
 /*
  * sequence_page.c
  *	  The page of a sequence: one frozen tuple, and a magic number in the special space.
+ *
+ * nextval() writes WAL for 32 values ahead, and counts on the page (log_cnt) how many of
+ * them it can still return without another record.  CREATE DATABASE, SET LOGGED and some
+ * forms of ALTER SEQUENCE copy the page with this count, but the WAL of the copy contains
+ * the last value only.  After a crash the copy would return up to 32 values again.
+ * Therefore each session logs the page with a count of 0 after its first call for a file of
+ * the sequence.  The next nextval() then writes WAL of its own.
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/xact.h"
 #include "access/xloginsert.h"
 #include "miscadmin.h"
 #include "pg/sequence_page.h"
 #include "storage/bufmgr.h"
+#include "storage/proc.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
 
 /* The struct without the padding at its end. */
 #define SEQUENCE_DATA_SIZE \
@@ -80,4 +92,74 @@ seqid_log_sequence_page(Buffer buffer)
 	log_newpage_buffer(buffer, true);
 	END_CRIT_SECTION();
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+}
+
+typedef struct CalledSequence
+{
+	Oid			sequence;		/* hash key */
+	uint64		file;			/* that this session has logged, 0 for none */
+} CalledSequence;
+
+static HTAB *called_sequences = NULL;
+
+/* The sequence that the open transaction has called last, if its file was compared. */
+static Oid	last_called = InvalidOid;
+static LocalTransactionId last_lxid = InvalidLocalTransactionId;
+
+/* nextval() has locked the sequence until the transaction ends, so the file stays. */
+static pg_noinline void
+log_if_new_file(Oid sequence)
+{
+	Relation	rel = relation_open(sequence, NoLock);
+	CalledSequence *called;
+	bool		found;
+
+	if (called_sequences == NULL)
+	{
+		HASHCTL		info = {.keysize = sizeof(Oid),.entrysize = sizeof(CalledSequence)};
+
+		called_sequences = hash_create("seqid called sequences", 16, &info, HASH_ELEM | HASH_BLOBS);
+	}
+	called = hash_search(called_sequences, &sequence, HASH_ENTER, &found);
+	if (!found)
+		called->file = 0;
+
+	/* An unlogged or temporary sequence promises nothing after a crash. */
+	if (RelationNeedsWAL(rel) && called->file != relation_file(rel))
+	{
+		Buffer		buffer = ReadBuffer(rel, 0);
+
+		/* The commit then flushes the record, as for nextval() itself. */
+		(void) GetTopTransactionId();
+		seqid_log_sequence_page(buffer);
+		ReleaseBuffer(buffer);
+		called->file = relation_file(rel);
+	}
+	relation_close(rel, NoLock);
+	last_called = sequence;
+	last_lxid = compat_lxid(MyProc);
+}
+
+int64
+seqid_durable_nextval(Oid sequence, bool check_permissions)
+{
+	int64		value = nextval_internal(sequence, check_permissions);
+
+	if (unlikely(last_called != sequence || last_lxid != compat_lxid(MyProc)))
+		log_if_new_file(sequence);
+	return value;
+}
+
+/* The open transaction itself has replaced a file, or rolled this back. */
+static void
+compare_again(Datum arg pg_attribute_unused(), Oid relid)
+{
+	if (relid == InvalidOid || relid == last_called)
+		last_called = InvalidOid;
+}
+
+void
+seqid_watch_sequences(void)
+{
+	CacheRegisterRelcacheCallback(compare_again, (Datum) 0);
 }

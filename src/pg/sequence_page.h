@@ -5,8 +5,6 @@
 #ifndef SEQID_SEQUENCE_PAGE_H
 #define SEQID_SEQUENCE_PAGE_H
 
-#include "postgres.h"
-
 #include "access/xlogdefs.h"
 #include "commands/sequence.h"
 #include "pg/compat.h"
@@ -23,18 +21,27 @@
 extern Form_pg_sequence_data seqid_sequence_on_page(Page page);
 
 /*
- * Returns the least value that nextval() can still return, and sets *lsn to that of the
- * record that wrote the page.  At the end of bigint this is the last value itself.
- * Raises data_corrupted if the page is damaged.  Locks the page.
+ * Returns the least value that nextval() can still return, or at the end of bigint the last
+ * value itself, and sets *lsn to that of the record that wrote the page.  Locks the page.
+ * Raises data_corrupted if it is damaged.
  */
 extern int64 seqid_read_next_value(Buffer buffer, XLogRecPtr *lsn);
 
 /*
- * Logs the page as it is, without values that nextval() could return before it logs again.
- * Does not flush.  Raises data_corrupted if the page is damaged.  Locks the page; the caller
- * must keep its file from being removed, which recovery would create again.
+ * Logs the page without values that nextval() could return before it logs again.  Does not
+ * flush.  Locks the page.  Raises data_corrupted if it is damaged.  The caller must keep the
+ * file from being removed, because recovery would create it again.
  */
 extern void seqid_log_sequence_page(Buffer buffer);
+
+/*
+ * nextval() whose values do not come again after a crash, also for a file that was copied.
+ * Raises the errors of nextval(), and data_corrupted.
+ */
+extern int64 seqid_durable_nextval(Oid sequence, bool check_permissions);
+
+/* Called from _PG_init. */
+extern void seqid_watch_sequences(void);
 
 /*
  * Whether the open transaction has created the relation or its current file.  No other

@@ -8,26 +8,19 @@
 #ifndef SEQID_TEST_STOP_H
 #define SEQID_TEST_STOP_H
 
-#include "postgres.h"
-
 #define TEST_STOP_REGISTERING	1	/* writer has read min_key_ms, slot not
 									 * set */
 #define TEST_STOP_REGISTERED	2	/* slot is set, no key reserved yet */
 #define TEST_STOP_RAISED	3	/* reader has raised min_key_ms, not scanned */
 #define TEST_STOP_SCANNED	4	/* has scanned the slots, not the locks */
-
-#define TEST_STOP_SEQUENCE_READ	5	/* reader has the next value, not the
-									 * holders */
-#define TEST_STOP_SEQUENCE_CHECKED	6	/* reader has checked the definition,
-										 * not locked the sequence */
-
+#define TEST_STOP_SEQUENCE_READ	5	/* has the next value, not the holders */
+#define TEST_STOP_SEQUENCE_CHECKED	6	/* has checked, not locked it */
 #define TEST_STOP_TERM_FOUND	7	/* found an open row, not compared */
 
 #ifdef SEQID_TEST_STOPS
 
 #include "fmgr.h"
 #include "utils/fmgrprotos.h"
-
 #define TEST_STOP_CLASS		20230101
 
 static inline void
@@ -38,11 +31,8 @@ test_stop(int stop)
 	DirectFunctionCall2(pg_advisory_unlock_shared_int4,
 						Int32GetDatum(TEST_STOP_CLASS), Int32GetDatum(stop));
 }
-
 #else
-
 #define test_stop(stop)		((void) 0)
-
 #endif
 
 #endif							/* SEQID_TEST_STOP_H */

@@ -5,8 +5,6 @@
 #ifndef SEQID_TEXT_INPUT_H
 #define SEQID_TEXT_INPUT_H
 
-#include "postgres.h"
-
 /* The largest length of a text that an error message quotes in full. */
 #define QUOTED_MAX_BYTES 64
 

@@ -13,34 +13,18 @@
 /* After that much real time, a clock that shows no progress stands still. */
 #define STANDSTILL_US 2000
 
-static uint32 wait_event = 0;
-
 /* The reading at which the clock was last found standing still, -1 for none. */
 static int64 standstill_unix_ms = -1;
 
-static void
-nap(int64 us)
-{
-	if (wait_event == 0)
-		wait_event = compat_wait_event("SeqidNextMillisecond");
-
-	pgstat_report_wait_start(wait_event);
-	pg_usleep((long) us);
-	pgstat_report_wait_end();
-}
-
 /*
- * Waits until the clock shows at least until_ms, or an earlier time than from_ms.
- * The latter means that it was set back since the caller read from_ms: a nap until
- * until_ms would then last as long as the step.
- *
- * A nap ends early whenever a signal arrives, and other sessions can send as many
- * as they like (NOTIFY does).  So patience is measured in time, by a clock that
- * cannot be set, and not in naps.
+ * Waits until the clock shows at least until_ms, or an earlier time than from_ms, because
+ * it was set back.  Other sessions can end naps early by signals, for example of NOTIFY.  So
+ * patience is measured in time, by a clock that cannot be set, and not in naps.
  */
 static void
 wait_between(int64 from_ms, int64 until_ms)
 {
+	static uint32 wait_event = 0;
 	int64		patience_us = (until_ms - from_ms - 1) * WALL_US_PER_MS + STANDSTILL_US;
 	instr_time	start;
 	instr_time	waited;
@@ -63,8 +47,12 @@ wait_between(int64 from_ms, int64 until_ms)
 
 		CHECK_FOR_INTERRUPTS();
 
+		if (wait_event == 0)
+			wait_event = compat_wait_event("SeqidNextMillisecond");
+		pgstat_report_wait_start(wait_event);
 		/* Round up: a nap that ends too early would need another. */
-		nap((until_ms - now.unix_ms) * WALL_US_PER_MS - now.ns / WALL_NS_PER_US + 1);
+		pg_usleep((until_ms - now.unix_ms) * WALL_US_PER_MS - now.ns / WALL_NS_PER_US + 1);
+		pgstat_report_wait_end();
 	}
 }
 

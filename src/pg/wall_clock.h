@@ -5,8 +5,6 @@
 #ifndef SEQID_WALL_CLOCK_H
 #define SEQID_WALL_CLOCK_H
 
-#include "postgres.h"
-
 #include <time.h>
 
 #define WALL_NS_PER_MS	1000000
@@ -28,7 +26,6 @@ wall_clock_read(void)
 
 	/* Cannot fail: the clock exists and the pointer is good. */
 	(void) clock_gettime(CLOCK_REALTIME, &now);
-
 	result.unix_ms = (int64) now.tv_sec * WALL_MS_PER_S + now.tv_nsec / WALL_NS_PER_MS;
 	result.ns = (int32) (now.tv_nsec % WALL_NS_PER_MS);
 	return result;
@@ -42,8 +39,7 @@ wall_clock_read_ms(void)
 
 /*
  * Waiting.  The clock can be set between any two of its readings, also between the
- * one on which a caller decides to wait and the first one here.  So the caller
- * passes the reading on which it decided, from_ms.
+ * one on which a caller decides to wait, from_ms, and the first one here.
  *
  * Invariant: no call sleeps for the length of a clock step, at whatever reading the
  * step happens.  A nap begins only while the clock shows from_ms or later, so that
@@ -51,11 +47,9 @@ wall_clock_read_ms(void)
  * begins when these, and two more, have passed by a clock that cannot be set.
  *
  * Both functions can be cancelled, so they must not be called with a lock held.
- */
-
-/*
- * Sleeps until the clock no longer shows the millisecond from_ms.  Gives up after
- * two milliseconds of real time, because the clock can stand still.
+ *
+ * The first one sleeps until the clock no longer shows the millisecond from_ms, or stands
+ * still.
  */
 extern void seqid_wait_for_tick(int64 from_ms);
 

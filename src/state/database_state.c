@@ -3,11 +3,10 @@
  *	  Finds the entry of a database in shared memory, or claims one for it.
  *
  * An OID does not identify a database, because it can come back.  A role that can create
- * databases could prepare an entry for an OID to come: it moves the keys of a database far
- * ahead, and drops it.  The keys of the next database with this OID would then start there.
- * So the entry also contains the inode of the database's file PG_VERSION and the time when
- * it was written.  CREATE DATABASE and SET TABLESPACE write a new file.  If the file is
- * another one, the entry is started again.
+ * databases could move the keys of one far ahead and drop it, and the keys of the next
+ * database with this OID would start there.  So the entry also contains the inode of the
+ * database's file PG_VERSION and the time when it was written.  CREATE DATABASE and SET
+ * TABLESPACE write a new file.  If the file is another one, the entry is started again.
  *
  * Invariants:
  *
@@ -16,10 +15,9 @@
  *	  Therefore sessions attach under a lock, and are counted: an entry is started
  *	  again, or given to another database, only while no session is attached.
  *
- * 2. An entry that was started has a nonce that no entry had before.  The mark's
- *	  page has another one, so the first key takes the mark as its floor, whatever
- *	  the entry was used for; see clock_mark.c.  So a start of an entry is as safe as a
- *	  restart of the server.
+ * 2. An entry that was started has a nonce that no entry had before.  The mark's page has
+ *	  another one, so the first key takes the mark as its floor, as after a restart of
+ *	  the server, whatever the entry was used for; see clock_mark.c.
  *
  * An administrator can touch the file at any time, so an entry is kept in three cases.
  * While a session is attached, the database cannot have been dropped.  Nor can it while a
@@ -29,19 +27,15 @@
  *
  * The nonce of the mark's page cannot replace the file.  After setval(), or DROP EXTENSION
  * and CREATE EXTENSION, the page has another nonce than the entry, as in a new database.
- * But the database is the same, and the entry must be kept, because it alone knows the
- * highest mark (clock_mark.c, invariant 3).  If the clock is set back, its COMBs
- * would otherwise no longer ascend, and ids could come again after a crash.
+ * But the entry must be kept, because it alone knows the highest mark (clock_mark.c,
+ * invariant 3).  If the clock is set back, its COMBs would otherwise no longer ascend, and
+ * ids could come again after a crash.
  */
 #include "postgres.h"
 
 #include <sys/stat.h>
 
-#include "access/genam.h"
-#include "access/table.h"
 #include "access/xlog.h"
-#include "catalog/indexing.h"
-#include "catalog/pg_database.h"
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
 #include "pg/compat.h"
@@ -51,11 +45,9 @@
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
-#include "utils/fmgroids.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #define DYNAMIC_STATE_NAME "seqid dynamic state " CppAsString2(SHARED_STATE_VERSION)
 
@@ -73,11 +65,6 @@ StaticAssertDecl(offsetof(DynamicState, databases) % SHARED_STATE_LINE_SIZE == 0
 				 offsetof(DynamicState, transaction_slots) % SHARED_STATE_LINE_SIZE == 0,
 				 "entries and slots must start on a cache line");
 
-/* ------------------------------------------------------------------------
- * The dynamic segment
- * ------------------------------------------------------------------------
- */
-
 /* Processes are numbered one by one; whole lines, for seqid_slot(). */
 static int
 slot_lines(void)
@@ -92,13 +79,6 @@ seqid_slot(DynamicState *state, int number)
 	int			lines = slot_lines();
 
 	return &state->transaction_slots[(number % lines) * SHARED_STATE_LINE_WORDS + number / lines];
-}
-
-static Size
-dynamic_state_size(void)
-{
-	return offsetof(DynamicState, transaction_slots) +
-		(Size) slot_lines() * SHARED_STATE_LINE_SIZE;
 }
 
 /* An entry is initialized when it is started. */
@@ -125,7 +105,9 @@ seqid_dynamic_state(void)
 	dynamic_state =
 		seqid_attach_dynamic_segment(DYNAMIC_STATE_NAME,
 									 &seqid_shared_state()->dynamic_state,
-									 dynamic_state_size(), init_dynamic_state);
+									 offsetof(DynamicState, transaction_slots) +
+									 (Size) slot_lines() * SHARED_STATE_LINE_SIZE,
+									 init_dynamic_state);
 	return dynamic_state;
 }
 
@@ -136,15 +118,7 @@ seqid_dynamic_state_exists(void)
 		seqid_segment_exists(&seqid_shared_state()->dynamic_state);
 }
 
-/* ------------------------------------------------------------------------
- * Entries
- * ------------------------------------------------------------------------
- */
-
-/*
- * The number of this database's entry, or of the first entry that was never used if it
- * has none; -1 if there is neither.
- */
+/* The number of this database's entry, or of one that was never used; -1 for neither. */
 static int
 find_entry(DynamicState *state)
 {
@@ -171,8 +145,7 @@ seqid_find_database_state(void)
 
 	state = seqid_dynamic_state();
 	number = find_entry(state);
-	if (number < 0 ||
-		pg_atomic_read_u32(&state->owners[number].database) != MyDatabaseId)
+	if (number < 0 || pg_atomic_read_u32(&state->owners[number].database) != MyDatabaseId)
 		return NULL;
 
 	/* The entry was initialized before its OID was written. */
@@ -180,26 +153,7 @@ seqid_find_database_state(void)
 	return &state->databases[number];
 }
 
-/* Identifies this database among all that had its OID. */
-static void
-identify_database(DatabaseOwner *identity)
-{
-	char		path[MAXPGPATH];
-	struct stat file;
-
-	snprintf(path, sizeof(path), "%s/PG_VERSION", DatabasePath);
-	if (stat(path, &file) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not stat file \"%s\": %m", path)));
-	identity->inode = (uint64) file.st_ino;
-	identity->written_ns = file.st_mtim.tv_sec * NS_PER_S + file.st_mtim.tv_nsec;
-}
-
-/*
- * The first time that the horizon can return is in the range of all keys, and after
- * the epoch of snowflakes, so that no id is 0.
- */
+/* The first horizon is in the range of all keys, and late enough that no id is 0. */
 static void
 start_entry(DatabaseState *entry, uint64 nonce)
 {
@@ -214,67 +168,51 @@ start_entry(DatabaseState *entry, uint64 nonce)
 	pg_atomic_init_u64(&entry->horizon.published_ms, 0);
 }
 
-/* Whether a transaction of this database has a slot. */
+/* Whether the entry of our OID, without sessions, has the state of a dropped database. */
 static bool
-has_slots(DynamicState *state)
+is_of_dropped_database(DynamicState *state, const DatabaseOwner *owner,
+					   const DatabaseOwner *identity)
 {
+	if ((owner->inode == identity->inode && owner->written_ns == identity->written_ns) ||
+		RecoveryInProgress())
+		return false;
 	for (int i = 0; i < (int) ProcGlobal->allProcCount; i++)
 	{
 		PGPROC	   *proc = &ProcGlobal->allProcs[i];
 
 		if (proc->databaseId == MyDatabaseId &&
 			seqid_slot_names(pg_atomic_read_u64(seqid_slot(state, i)), compat_lxid(proc)))
-			return true;
+			return false;
 	}
-	return false;
+	return true;
 }
-
-/* Whether the entry of our OID has the state of a database that was dropped. */
-static bool
-is_of_dropped_database(DynamicState *state, const DatabaseOwner *owner,
-					   const DatabaseOwner *identity)
-{
-	return (owner->inode != identity->inode || owner->written_ns != identity->written_ns) &&
-		!has_slots(state) && !RecoveryInProgress();
-}
-
-/* An entry that can be taken, as long as it has the same nonce. */
-typedef struct Vacancy
-{
-	int			number;			/* -1 for none */
-	uint64		nonce;
-} Vacancy;
 
 /*
- * Attaches this session to the entry of its database, to one that was never used, or
- * to the vacancy.  False if there is neither, or another session took the vacancy.
+ * Attaches this session to the entry of its database, to one that was never used, or to the
+ * vacancy, unless that is -1, or another session took it and it has another nonce now.
  */
-static bool
-try_to_attach(DynamicState *state, const Vacancy *vacancy, const DatabaseOwner *identity,
-			  uint64 nonce)
+static void
+try_to_attach(DynamicState *state, int vacancy, uint64 vacant_nonce,
+			  const DatabaseOwner *identity, uint64 nonce)
 {
 	int			number = find_entry(state);
 	bool		is_full = number < 0;
+	bool		is_free;
 	DatabaseOwner *owner;
 	DatabaseState *entry;
 
 	if (is_full)
-		number = vacancy->number;
+		number = vacancy;
 	if (number < 0)
-		return false;
+		return;
 	owner = &state->owners[number];
 	entry = &state->databases[number];
-
-	if (pg_atomic_read_u32(&owner->sessions) == 0)
-	{
-		if (is_full && entry->mark.nonce != vacancy->nonce)
-			return false;
-		if (pg_atomic_read_u32(&owner->database) != MyDatabaseId ||
-			is_of_dropped_database(state, owner, identity))
-			start_entry(entry, nonce);
-	}
-	else if (is_full)
-		return false;
+	is_free = pg_atomic_read_u32(&owner->sessions) == 0;
+	if (is_full && !(is_free && entry->mark.nonce == vacant_nonce))
+		return;
+	if (is_free && (pg_atomic_read_u32(&owner->database) != MyDatabaseId ||
+					is_of_dropped_database(state, owner, identity)))
+		start_entry(entry, nonce);
 
 	owner->inode = identity->inode;
 	owner->written_ns = identity->written_ns;
@@ -282,7 +220,6 @@ try_to_attach(DynamicState *state, const Vacancy *vacancy, const DatabaseOwner *
 	pg_atomic_write_u32(&owner->database, MyDatabaseId);
 	pg_atomic_fetch_add_u32(&owner->sessions, 1);
 	seqid_attached_database = entry;
-	return true;
 }
 
 /* When the session ends.  It generates no key after this. */
@@ -297,58 +234,26 @@ detach_from_entry(int code pg_attribute_unused(), Datum arg pg_attribute_unused(
 	seqid_attached_database = NULL;
 }
 
-/*
- * Whether the database exists, by a new snapshot and without the cache: the catalog
- * cache of this session need not know yet of a database that others are connected to.
- */
-static bool
-database_exists(Oid database)
+/* The number and the nonce of an entry whose database was dropped, or -1. */
+static int
+find_vacancy(DynamicState *state, uint64 *nonce)
 {
-	Relation	rel = table_open(DatabaseRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	bool		exists;
-
-	InvalidateCatalogSnapshot();
-	ScanKeyInit(&key, Anum_pg_database_oid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(database));
-	scan = systable_beginscan(rel, DatabaseOidIndexId, true, NULL, 1, &key);
-	exists = HeapTupleIsValid(systable_getnext(scan));
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
-
-	return exists;
-}
-
-/* An entry whose database was dropped. */
-static Vacancy
-find_vacancy(DynamicState *state)
-{
-	Vacancy		vacancy;
-
-	for (vacancy.number = 0; vacancy.number < DATABASE_STATES; vacancy.number++)
+	for (int number = 0; number < DATABASE_STATES; number++)
 	{
-		DatabaseOwner *owner = &state->owners[vacancy.number];
+		DatabaseOwner *owner = &state->owners[number];
 
 		CHECK_FOR_INTERRUPTS();
-		vacancy.nonce = state->databases[vacancy.number].mark.nonce;
-		if (pg_atomic_read_u32(&owner->sessions) == 0 &&
-			!database_exists(pg_atomic_read_u32(&owner->database)))
-			return vacancy;
+		*nonce = state->databases[number].mark.nonce;
+		if (pg_atomic_read_u32(&owner->sessions) > 0)
+			continue;
+
+		/* Others can be connected to a database that we do not know yet. */
+		AcceptInvalidationMessages();
+		if (!SearchSysCacheExists1(DATABASEOID,
+								   ObjectIdGetDatum(pg_atomic_read_u32(&owner->database))))
+			return number;
 	}
-
-	vacancy.number = -1;
-	return vacancy;
-}
-
-/* Positive as a bigint, and not 0, which setval() leaves on the mark's page. */
-static uint64
-random_nonce(void)
-{
-	uint64		nonce;
-
-	seqid_random_bytes(&nonce, sizeof(nonce));
-	return nonce >> 1 | 1;
+	return -1;
 }
 
 DatabaseState *
@@ -356,12 +261,25 @@ seqid_attach_database(void)
 {
 	static bool will_detach = false;
 	DynamicState *state = seqid_dynamic_state();
-	uint64		nonce = random_nonce();
-	Vacancy		vacancy = {.number = -1};
+	uint64		nonce;
+	int			vacancy = -1;
+	uint64		vacant_nonce = 0;
 	bool		has_searched = false;
 	DatabaseOwner identity;
+	char		path[MAXPGPATH];
+	struct stat file;
 
-	identify_database(&identity);
+	/* Positive as a bigint, and not 0, which setval() leaves on the mark. */
+	seqid_random_bytes(&nonce, sizeof(nonce));
+	nonce = nonce >> 1 | 1;
+	snprintf(path, sizeof(path), "%s/PG_VERSION", DatabasePath);
+	if (stat(path, &file) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not stat file \"%s\": %m", path)));
+	identity.inode = (uint64) file.st_ino;
+	identity.written_ns = file.st_mtim.tv_sec * NS_PER_S + file.st_mtim.tv_nsec;
+
 	if (!will_detach)
 	{
 		before_shmem_exit(detach_from_entry, (Datum) 0);
@@ -370,17 +288,15 @@ seqid_attach_database(void)
 
 	for (;;)
 	{
-		bool		attached;
-
 		LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-		attached = try_to_attach(state, &vacancy, &identity, nonce);
+		try_to_attach(state, vacancy, vacant_nonce, &identity, nonce);
 		LWLockRelease(AddinShmemInitLock);
 
-		if (attached)
+		if (seqid_attached_database != NULL)
 			return seqid_attached_database;
-		if (has_searched && vacancy.number < 0)
+		if (has_searched && vacancy < 0)
 			break;
-		vacancy = find_vacancy(state);
+		vacancy = find_vacancy(state, &vacant_nonce);
 		has_searched = true;
 	}
 

@@ -2,15 +2,12 @@
  * database_state.h
  *	  What the sessions of one database share.
  *
- * Each database that generates keys has an entry in a dynamic segment of shared
- * memory.  An entry belongs to its database for as long as a session is attached to
- * it.  An entry without sessions can be started again, which is for its database what
- * a restart of the server is: the next key starts above the durable mark.
+ * Each database that generates keys has an entry in a dynamic segment of shared memory.
+ * An entry without sessions can be started again, which is for its database what a restart
+ * of the server is: the next key starts above the durable mark.
  */
 #ifndef SEQID_DATABASE_STATE_H
 #define SEQID_DATABASE_STATE_H
-
-#include "postgres.h"
 
 #include "state/shared_state.h"
 #include "storage/lock.h"
@@ -35,7 +32,7 @@ typedef struct DatabaseState
 		char		padding[SHARED_STATE_LINE_SIZE - sizeof(pg_atomic_uint64)];
 	}			comb;
 
-	/* See clock_mark.c.  Times are in milliseconds since 1970. */
+	/* See clock_mark.c.  Marks are in milliseconds since 1970. */
 	struct
 	{
 		/*
@@ -44,14 +41,9 @@ typedef struct DatabaseState
 		 */
 		uint64		nonce;
 
-		/* The highest mark that the page had under another nonce. */
-		pg_atomic_uint64 floor_ms;
-
-		/* The highest mark under this nonce, 0 for none. */
-		pg_atomic_uint64 highest_ms;
-
-		/* How many times the mark was written. */
-		pg_atomic_uint64 writes;
+		pg_atomic_uint64 floor_ms;	/* the highest of another nonce */
+		pg_atomic_uint64 highest_ms;	/* the highest of this one, 0 for none */
+		pg_atomic_uint64 writes;	/* how many times the mark was written */
 
 		/*
 		 * The file of the mark whose creation is known to be durable, 0 for
@@ -69,10 +61,7 @@ typedef struct DatabaseState
 		 */
 		pg_atomic_uint64 min_key_ms;
 
-		/*
-		 * No key that was generated under this nonce has an earlier time; 0
-		 * until that is known.  Set once.
-		 */
+		/* No key under this nonce is earlier; 0 until known.  Set once. */
 		pg_atomic_uint64 first_key_ms;
 
 		/* The last horizon that was returned, 0 for none. */
@@ -90,10 +79,7 @@ typedef struct DatabaseOwner
 								 * have never been used */
 	pg_atomic_uint32 sessions;	/* attached to the entry */
 
-	/*
-	 * Identify the database's file PG_VERSION.  The OID is not enough: it can
-	 * come back after DROP DATABASE, but CREATE DATABASE writes a new file.
-	 */
+	/* These identify the database's file PG_VERSION; see database_state.c. */
 	uint64		inode;
 	int64		written_ns;
 } DatabaseOwner;
@@ -123,24 +109,20 @@ seqid_slot_names(uint64 slot, LocalTransactionId lxid)
 		(uint16) slot == (uint16) lxid;
 }
 
-/* Use seqid_database_state(); NULL until this session is attached. */
-extern DatabaseState *seqid_attached_database;
-
 /*
- * Maps the dynamic segment into this process, which must not be the postmaster;
- * creates it for the first session of a server lifetime.  Raises
- * insufficient_resources errors when there is no room.
+ * Maps the dynamic segment into this process, which must not be the postmaster; creates it
+ * for the first session of a server lifetime.  Raises insufficient_resources errors when
+ * there is no room.  The second function says whether a session has created it.
  */
 extern DynamicState *seqid_dynamic_state(void);
-
-/* Whether a session has created it. */
 extern bool seqid_dynamic_state_exists(void);
 
 /*
- * Attaches this session to the entry of its database until the session ends.  Takes
- * a lock.  Raises configuration_limit_exceeded if all entries belong to other
- * databases, and the errors of seqid_dynamic_state().
+ * The entry of this session's database, to which the first call attaches the session until
+ * it ends.  That takes a lock, and raises configuration_limit_exceeded if all entries belong
+ * to other databases, and the errors of seqid_dynamic_state().
  */
+extern DatabaseState *seqid_attached_database;
 extern DatabaseState *seqid_attach_database(void);
 
 static inline DatabaseState *

@@ -5,9 +5,8 @@
  * A segment of its own, created by the first look of a server lifetime, has room for
  * FOLLOWED_SEQUENCES sequences of all databases.  If all places are in use, a new sequence
  * takes the place of another one, which later starts again as after a restart of the server.
- * The role that has the most places in a database loses one, so that no role can take those
- * of others by following many sequences.  It loses that of the sequence whose last look is
- * the longest ago.
+ * The role that has the most places in a database loses that of the sequence whose last look
+ * is the longest ago, so that no role can take those of others by following many sequences.
  *
  * Locks: that of the table is acquired before that of a sequence.  Neither is held during
  * a catalog access or a wait for a heavyweight lock.
@@ -20,7 +19,6 @@
 #include "port/pg_bitutils.h"
 #include "state/database_state.h"
 #include "state/followed_sequence.h"
-#include "storage/proc.h"
 #include "utils/timestamp.h"
 
 #define FOLLOWED_SEQUENCES	256
@@ -36,10 +34,7 @@ typedef struct FollowedTable
 /* NULL until this process has attached. */
 static FollowedTable *table = NULL;
 
-/*
- * Each look finds at most MaxBackends + max_prepared_xacts other transactions and the own
- * one, so that one place is always free.
- */
+/* For MaxBackends + max_prepared_xacts other transactions, the own one, and a free place. */
 static uint32
 holder_places(void)
 {
@@ -77,18 +72,7 @@ init_table(void *segment)
 	}
 }
 
-static void
-attach_table(void)
-{
-	table = seqid_attach_dynamic_segment(FOLLOWED_NAME,
-										 &seqid_shared_state()->followed_sequences,
-										 CACHELINEALIGN(sizeof(FollowedTable)) +
-										 FOLLOWED_SEQUENCES * sequence_size(),
-										 init_table);
-	compat_register_tranche(table->tranche, TRANCHE_NAME);
-}
-
-/* The entry of the sequence, or NULL.  The lock of the table must be held. */
+/* The entry of the sequence, or NULL. */
 static FollowedSequence *
 find_sequence(uint64 nonce, Oid sequence)
 {
@@ -102,12 +86,6 @@ find_sequence(uint64 nonce, Oid sequence)
 	return NULL;
 }
 
-static bool
-is_same_role(const FollowedSequence *a, const FollowedSequence *b)
-{
-	return a->nonce == b->nonce && a->role == b->role;
-}
-
 /* How many places the role has that follows the sequence. */
 static int
 places_of_role(const FollowedSequence *of)
@@ -115,17 +93,11 @@ places_of_role(const FollowedSequence *of)
 	int			places = 0;
 
 	for (int i = 0; i < FOLLOWED_SEQUENCES; i++)
-	{
-		if (is_same_role(sequence_in(table, i), of))
-			places++;
-	}
+		places += sequence_in(table, i)->nonce == of->nonce && sequence_in(table, i)->role == of->role;
 	return places;
 }
 
-/*
- * A free place, or that of the sequence that has to give up its own.  Others wait meanwhile,
- * so the places of the role that has the most are counted once.
- */
+/* A free place, or one that is given up.  Others wait, so the most places are counted once. */
 static FollowedSequence *
 find_place(void)
 {
@@ -139,7 +111,8 @@ find_place(void)
 
 		if (followed->nonce == 0)
 			return followed;
-		places = best != NULL && is_same_role(followed, best) ? best_places : places_of_role(followed);
+		places = best != NULL && followed->nonce == best->nonce && followed->role == best->role ?
+			best_places : places_of_role(followed);
 		if (best == NULL || places > best_places ||
 			(places == best_places &&
 			 pg_atomic_read_u64(&followed->looked_us) < pg_atomic_read_u64(&best->looked_us)))
@@ -151,20 +124,6 @@ find_place(void)
 	return best;
 }
 
-static FollowedSequence *
-make_entry(uint64 nonce, Oid sequence)
-{
-	FollowedSequence *followed = find_place();
-
-	LWLockAcquire(&followed->lock, LW_EXCLUSIVE);
-	followed->nonce = nonce;
-	followed->sequence = sequence;
-	followed->role = GetUserId();
-	pg_atomic_write_u64(&followed->looked_us, (uint64) GetCurrentTimestamp());
-	followed->file = 0;
-	return followed;
-}
-
 FollowedSequence *
 seqid_lock_followed_sequence(Oid sequence)
 {
@@ -172,8 +131,14 @@ seqid_lock_followed_sequence(Oid sequence)
 	FollowedSequence *followed;
 
 	if (unlikely(table == NULL))
-		attach_table();
-
+	{
+		table = seqid_attach_dynamic_segment(FOLLOWED_NAME,
+											 &seqid_shared_state()->followed_sequences,
+											 CACHELINEALIGN(sizeof(FollowedTable)) +
+											 FOLLOWED_SEQUENCES * sequence_size(),
+											 init_table);
+		compat_register_tranche(table->tranche, TRANCHE_NAME);
+	}
 	LWLockAcquire(&table->lock, LW_SHARED);
 	followed = find_sequence(nonce, sequence);
 	if (followed == NULL)
@@ -182,10 +147,17 @@ seqid_lock_followed_sequence(Oid sequence)
 		LWLockAcquire(&table->lock, LW_EXCLUSIVE);
 		followed = find_sequence(nonce, sequence);
 	}
-	if (followed != NULL)
-		LWLockAcquire(&followed->lock, LW_EXCLUSIVE);
-	else
-		followed = make_entry(nonce, sequence);
+	if (followed == NULL)
+		followed = find_place();
+	LWLockAcquire(&followed->lock, LW_EXCLUSIVE);
+	if (followed->nonce != nonce || followed->sequence != sequence)
+	{
+		followed->nonce = nonce;
+		followed->sequence = sequence;
+		followed->role = GetUserId();
+		pg_atomic_write_u64(&followed->looked_us, (uint64) GetCurrentTimestamp());
+		followed->file = 0;
+	}
 	LWLockRelease(&table->lock);
 	return followed;
 }

@@ -5,8 +5,6 @@
 #ifndef SEQID_FOLLOWED_SEQUENCE_H
 #define SEQID_FOLLOWED_SEQUENCE_H
 
-#include "postgres.h"
-
 #include "port/atomics.h"
 #include "storage/lock.h"
 #include "storage/lwlock.h"
@@ -19,8 +17,8 @@ typedef struct SequenceHolder
 } SequenceHolder;
 
 /*
- * A sequence that readers follow.  The lock of the table protects the first three fields
- * after the lock, and that of the sequence protects the others.
+ * A sequence that readers follow.  The lock of the table protects nonce, sequence and role;
+ * that of the sequence protects the others.
  */
 typedef struct FollowedSequence
 {
@@ -28,9 +26,7 @@ typedef struct FollowedSequence
 	uint64		nonce;			/* of the database; 0 if the place is free */
 	Oid			sequence;
 	Oid			role;			/* that followed it first */
-	pg_atomic_uint64 looked_us; /* time of the last look, since 2000; also
-								 * read without the lock */
-
+	pg_atomic_uint64 looked_us; /* last look, since 2000; also read unlocked */
 	uint64		file;			/* of the last look, 0 before the first one */
 	int64		next;			/* what nextval() could return then */
 
@@ -39,22 +35,17 @@ typedef struct FollowedSequence
 } FollowedSequence;
 
 /*
- * Returns the entry of a sequence of this database, with its lock held in exclusive mode.
- * If it has none, this makes one, in the place of another sequence if all are in use.
- * Raises the errors of seqid_database_state().
+ * Returns the entry of a sequence of this database, which can be new, with its lock held in
+ * exclusive mode.  Raises the errors of seqid_database_state().
  */
 extern FollowedSequence *seqid_lock_followed_sequence(Oid sequence);
 
 /* Whether a session has looked at this file of a sequence in this server lifetime. */
 extern bool seqid_is_followed_file(Oid sequence, uint64 file);
 
-/* Makes the table of holders empty. */
 extern void seqid_clear_holders(FollowedSequence *followed);
 
-/*
- * Returns the place of the transaction in the table.  If it is not there, its place is free
- * and the field transaction is invalid.
- */
+/* The place of the transaction in the table of holders, which is free if it is not there. */
 extern SequenceHolder *seqid_find_holder(FollowedSequence *followed,
 										 VirtualTransactionId transaction);
 

@@ -9,7 +9,6 @@
 
 #include "access/parallel.h"
 #include "access/xact.h"
-#include "bits/snowflake_layout.h"
 #include "miscadmin.h"
 #include "pg/compat.h"
 #include "pg/text_input.h"
@@ -24,31 +23,17 @@ uint64		seqid_shard_setting_changes = 0;
 double		seqid_max_lead_ms = 10000;
 char	   *seqid_allowed_shards = NULL;
 static const ShardSet no_shards;
-const ShardSet *seqid_allowed_shard_set = &no_shards;
-
-/* While this is false, hooks can be called although other settings are missing. */
+const ShardSet *seqid_allowed_shard_set = &no_shards;	/* until it is defined */
 bool		seqid_settings_defined = false;
 
-/* Which shards this server is allowed to issue. */
-typedef enum Allowance
-{
-	ALLOW_NONE,
-	ALLOW_LISTED,
-	ALLOW_ALL
-} Allowance;
-
-/* Until the setting is defined, no shard is allowed. */
-static Allowance allowed = ALLOW_NONE;
-
 /*
- * Before the library is loaded, the server accepts any value of seqid.allowed_shards,
- * from any user and without a check.  When the setting is defined, the server replaces
- * a value that is not valid, or not permitted there, by the default, and logs a warning.
- * The text of the default is that of all shards, which would be a way around the list.
- * Therefore, if any value was set before, the default allows none.  That also holds in
- * parallel workers, which receive the default from their leader.
+ * Before the library is loaded, the server accepts any value of seqid.allowed_shards from
+ * any user.  When the setting is defined, it replaces a value that is not valid, or not
+ * permitted there, by the default.  The text of the default is that of all shards, which
+ * would be a way around the list.  Therefore, if any value was set before, the default
+ * allows none, also in parallel workers, which receive the default from their leader.
  */
-static Allowance allowed_by_default = ALLOW_ALL;
+static bool none_by_default = false;
 
 /* Stored by the server together with the text of seqid.allowed_shards. */
 typedef struct AllowedShards
@@ -80,12 +65,9 @@ check_shards(char **newval, void **extra, GucSource source)
 
 	if (**newval != '\0' && !read_list(*newval, &list))
 		return false;
+	/* Two timelines of a cluster could then have the same shard. */
 	if (list.repeats)
 	{
-		/*
-		 * Two timelines of a cluster could then have the same shard, although
-		 * the list is long enough for different ones.
-		 */
 		GUC_check_errdetail("The list \"%s\" contains a shard twice.",
 							seqid_quotable(*newval, strlen(*newval)));
 		return false;
@@ -101,11 +83,10 @@ check_shards(char **newval, void **extra, GucSource source)
 }
 
 /*
- * Writes a message to the server log if seqid.shards contains a shard that
- * seqid.allowed_shards does not.  The administrator can then correct the lists before a
- * promotion makes it the shard of this server.  The postmaster logs it when the
- * configuration is reloaded, if the library is preloaded; otherwise, each session logs it
- * when it loads the library.
+ * Logs a shard of seqid.shards that seqid.allowed_shards does not contain, so that an
+ * administrator can correct the lists before a promotion makes it the shard of this server.
+ * A session logs it when it loads the library, and the postmaster, if the library is
+ * preloaded, when the configuration is reloaded.
  */
 static void
 warn_of_forbidden_shards(void)
@@ -159,15 +140,14 @@ assign_allowed_shards(const char *newval pg_attribute_unused(), void *extra)
 {
 	const AllowedShards *shards = extra;
 
-	allowed = shards->by_default ? allowed_by_default : ALLOW_LISTED;
-	seqid_allowed_shard_set = allowed == ALLOW_NONE ? &no_shards : &shards->set;
+	seqid_allowed_shard_set = shards->by_default && none_by_default ? &no_shards : &shards->set;
 	warn_after_reload();
 }
 
 bool
 seqid_allowed_shards_refused(void)
 {
-	return allowed == ALLOW_NONE;
+	return seqid_allowed_shard_set == &no_shards;
 }
 
 static void
@@ -177,73 +157,54 @@ define_allowed_shards(void)
 
 	snprintf(all_shards, sizeof(all_shards), "0-%d", SHARD_LIST_SHARDS - 1);
 	if (GetConfigOption("seqid.allowed_shards", true, false) != NULL)
-		allowed_by_default = ALLOW_NONE;
+		none_by_default = true;
 
 	/*
-	 * Administrators set it if several servers generate ids for the same
-	 * tables.  A dump, a replica and ALTER DATABASE carry seqid.shards and
-	 * the shards in column defaults from one server to another.  This setting
-	 * stays with the machine, so it can be set in the configuration file
-	 * only.
+	 * A dump, a replica and ALTER DATABASE carry seqid.shards and the shards
+	 * in column defaults from one server to another.  This setting stays with
+	 * the machine, so it can be set in the configuration file only.
 	 */
 	DefineCustomStringVariable("seqid.allowed_shards",
 							   "Sets the shards whose snowflake ids this server can issue.",
 							   "A list of numbers and ranges, separated by commas.",
 							   &seqid_allowed_shards,
 							   all_shards,
-							   PGC_SIGHUP,
-							   0,
-							   check_allowed_shards,
-							   assign_allowed_shards,
-							   NULL);
+							   PGC_SIGHUP, 0,
+							   check_allowed_shards, assign_allowed_shards, NULL);
 
 	/*
 	 * In a preloaded library, no session has set a value before.  If the list
 	 * is removed from the configuration file later, all shards are allowed.
 	 */
-	if (process_shared_preload_libraries_in_progress && allowed == ALLOW_LISTED)
-		allowed_by_default = ALLOW_ALL;
+	if (process_shared_preload_libraries_in_progress && !seqid_allowed_shards_refused())
+		none_by_default = false;
 }
 
 static void
 define_settings(void)
 {
-	/*
-	 * Administrators set it to one shard, so that column defaults need not
-	 * contain the shard, or to a list, so that a promoted server issues ids
-	 * of another shard than the primary before it.
-	 */
 	DefineCustomStringVariable("seqid.shards",
 							   "Sets the shard of this server, or a list from which each timeline takes one.",
 							   "Functions for snowflake ids use it if they are called without a shard.",
 							   &seqid_shards,
 							   "",
-							   PGC_SUSET,
-							   0,
-							   check_shards,
-							   assign_shards,
-							   NULL);
+							   PGC_SUSET, 0,
+							   check_shards, assign_shards, NULL);
 
 	define_allowed_shards();
 
 	/*
-	 * Administrators raise it after a larger correction of the clock.  The
-	 * default is large enough for small corrections, and so small that the
-	 * times in ids remain useful.  It is a real number because an integer
-	 * number of milliseconds ends after 24 days.
+	 * The default is large enough for small corrections of the clock, and so
+	 * small that the times in ids remain useful.  It is a real number because
+	 * an integer number of milliseconds ends after 24 days.
 	 */
 	DefineCustomRealVariable("seqid.max_lead",
 							 "Sets how far new snowflake ids can be ahead of the clock.",
 							 "If the clock was set back further, functions fail instead of generating ids.",
 							 &seqid_max_lead_ms,
-							 10000,
-							 0,
-							 MAX_LEAD_MS,
-							 PGC_SUSET,
-							 GUC_UNIT_MS,
-							 NULL,
-							 NULL,
-							 NULL);
+							 10000, 0, MAX_LEAD_MS,
+							 PGC_SUSET, GUC_UNIT_MS,
+							 NULL, NULL, NULL);
 
 	MarkGUCPrefixReserved("seqid");
 	seqid_settings_defined = true;
@@ -251,24 +212,18 @@ define_settings(void)
 }
 
 /*
- * During a parallel query the server cannot assign settings: it would replace values that
- * were set before by the defaults, for the rest of the session.
+ * During a parallel query the server would replace values that were set before by the
+ * defaults, for the rest of the session.
  */
 void
-seqid_define_settings(void)
+seqid_define_settings(bool required)
 {
 	if (!IsInParallelMode())
 		define_settings();
-}
-
-void
-seqid_define_settings_late(void)
-{
-	if (IsInParallelMode())
+	else if (required)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("settings of seqid are not known yet"),
 				 errdetail("This session called seqid for the first time in a parallel query, during which settings cannot be defined."),
 				 errhint("Run LOAD 'seqid' before the query, or add seqid to \"session_preload_libraries\".")));
-	define_settings();
 }

@@ -8,7 +8,7 @@
 #include "bits/shard_list.h"
 #include "utils/guc.h"
 
-/* The value of seqid.shards, for snowflake_nextval() without an argument. */
+/* The value of seqid.shards. */
 typedef struct ShardSetting
 {
 	ShardList	list;			/* can be empty */
@@ -18,13 +18,13 @@ typedef struct ShardSetting
 extern char *seqid_shards;
 extern const ShardSetting *seqid_shard_setting;
 
-/* Number of assignments so far.  It invalidates values derived from the setting. */
+/* Number of assignments so far: values that were derived before are no longer valid. */
 extern uint64 seqid_shard_setting_changes;
 
 /*
  * False if the library was loaded during a parallel query, when settings cannot be
  * defined.  The other variables are then meaningless, except that the set of allowed
- * shards is empty.  Call seqid_require_settings() before reading them.
+ * shards is empty.
  */
 extern bool seqid_settings_defined;
 
@@ -41,22 +41,18 @@ extern const ShardSet *seqid_allowed_shard_set;
  */
 extern bool seqid_allowed_shards_refused(void);
 
-/* Defines the settings, unless a parallel query is running. */
-extern void seqid_define_settings(void);
-
-/* Implements seqid_require_settings(); do not call it directly. */
-extern void seqid_define_settings_late(void);
-
 /*
- * Defines the settings if that was not possible when the library was loaded.  Must be
- * called before a setting is read, unless an empty set of allowed shards leads to this
- * call.  Raises object_not_in_prerequisite_state while the parallel query is running.
+ * Defines the settings, unless a parallel query is running.  Then raises
+ * object_not_in_prerequisite_state if they are required.
  */
+extern void seqid_define_settings(bool required);
+
+/* Must be called before a setting is read, or if the set of allowed shards is empty. */
 static inline void
 seqid_require_settings(void)
 {
 	if (unlikely(!seqid_settings_defined))
-		seqid_define_settings_late();
+		seqid_define_settings(true);
 }
 
 #endif							/* SEQID_GUC_H */

@@ -1,11 +1,10 @@
 /*
  * server_shard.c
- *	  The shard of this server, for snowflake_nextval() without an argument.
+ *	  The shard of this server.
  *
- * The timeline is the one that the server writes.  The control file is not asked
- * because it lags behind a promotion.  A server that has left recovery keeps its
- * timeline, so a backend looks once for each value of the setting.  A backend that
- * started on a standby looks when it generates its first id after the promotion.
+ * The timeline is the one that the server writes: the control file lags behind a promotion.
+ * A server that has left recovery keeps its timeline, so a backend looks once for each
+ * value of the setting, on a standby after the promotion.
  */
 #include "postgres.h"
 
@@ -74,19 +73,17 @@ seqid_check_forbidden_shard(int shard)
 	if (shard_set_has(seqid_allowed_shard_set, shard))
 		return;
 
-	if (seqid_allowed_shards_refused())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("shard %d is not allowed on this server", shard),
-				 errdetail("The value that was set for \"seqid.allowed_shards\" is not valid, or was not set in the configuration file, so no shard is allowed."),
-				 errhint("Set \"seqid.allowed_shards\" in postgresql.conf only, to a list such as '3, 16-31', then run SELECT pg_reload_conf() and connect again.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("shard %d is not allowed on this server", shard),
+			 seqid_allowed_shards_refused() ?
+			 errdetail("The value that was set for \"seqid.allowed_shards\" is not valid, or was not set in the configuration file, so no shard is allowed.") :
 			 shard == seqid_find_server_shard() ?
 			 errdetail("It is the shard of timeline %u in \"seqid.shards\", which is \"%s\" (%s), but \"seqid.allowed_shards\" is \"%s\".",
 					   seqid_timeline(), seqid_shards, seqid_shard_source(), seqid_allowed_shards) :
 			 errdetail("\"seqid.allowed_shards\" is \"%s\".", seqid_allowed_shards),
+			 seqid_allowed_shards_refused() ?
+			 errhint("Set \"seqid.allowed_shards\" in postgresql.conf only, to a list such as '3, 16-31', then run SELECT pg_reload_conf() and connect again.") :
 			 errhint("Use a shard of that list. If no other server issues ids of shard %d, you can add it to \"seqid.allowed_shards\" in postgresql.conf and run SELECT pg_reload_conf().",
 					 shard)));
 }

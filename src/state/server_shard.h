@@ -2,21 +2,25 @@
  * server_shard.h
  *	  The shard of this server, for snowflake_nextval() without an argument.
  *
- * seqid.shards is a list.  Each timeline uses the next shard of it.  PostgreSQL starts a
- * new timeline whenever a server is promoted or recovered to a point in time.  So a new
- * primary uses another shard than the old one, which can still be running, cut off, or
- * lost with WAL that no other server has.  Nodes of a cluster need lists of their own,
- * because two promotions that do not know of each other begin the same timeline.
+ * Each timeline uses the next shard of the list seqid.shards.  PostgreSQL starts a timeline
+ * whenever a server is promoted or recovered to a point in time.  So a new primary uses
+ * another shard than the old one, which can still be running, cut off, or lost with WAL that
+ * no other server has.  Nodes of a cluster need lists of their own, because two promotions
+ * that do not know of each other begin the same timeline.
  */
 #ifndef SEQID_SERVER_SHARD_H
 #define SEQID_SERVER_SHARD_H
 
-#include "postgres.h"
-
 #include "access/xlog.h"
 #include "state/guc.h"
 
-/* The result of the last search of this backend; use seqid_server_shard(). */
+/* The timeline that this server writes, or 0 on a standby. */
+extern uint32 seqid_timeline(void);
+
+/* The shard of this server, or -1 if none is set or the server is a standby. */
+extern int	seqid_find_server_shard(void);
+
+/* The result of the last search of this backend. */
 typedef struct ServerShard
 {
 	int			shard;
@@ -25,20 +29,12 @@ typedef struct ServerShard
 
 extern ServerShard seqid_found_server_shard;
 
-/* The timeline that this server writes, or 0 on a standby. */
-extern uint32 seqid_timeline(void);
-
-/* The shard of this server, or -1 if none is set or the server is a standby. */
-extern int	seqid_find_server_shard(void);
-
-/* Use seqid_server_shard(). */
-extern int	seqid_require_server_shard(void);
-
 /*
  * The shard of this server.  Raises object_not_in_prerequisite_state if none is set,
  * read_only_sql_transaction on a standby.  The caller must check whether the shard is
  * allowed.
  */
+extern int	seqid_require_server_shard(void);
 static inline int
 seqid_server_shard(void)
 {
@@ -50,13 +46,12 @@ seqid_server_shard(void)
 /* The source of the value of seqid.shards, as pg_settings shows it. */
 extern const char *seqid_shard_source(void);
 
-/* Raises the error of seqid_prevent_during_recovery(). */
+/*
+ * Raises read_only_sql_transaction on a standby.  action completes the message "cannot ...
+ * during recovery".
+ */
 extern void seqid_report_recovery(const char *action);
 
-/*
- * Raises read_only_sql_transaction on a standby, with a hint to connect to the primary.
- * action completes the message "cannot ... during recovery".
- */
 static inline void
 seqid_prevent_during_recovery(const char *action)
 {

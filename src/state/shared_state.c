@@ -2,9 +2,6 @@
  * shared_state.c
  *	  Creates the shared state, or attaches to it.
  *
- * It works without shared_preload_libraries; segment.c says where the memory then
- * comes from.
- *
  * Invariant: there is one struct in a server lifetime.  Sessions that began before
  * the library was replaced go on with the old library, and later ones load the new
  * one.  If each library had counters of its own, sessions would issue the same ids,
@@ -20,15 +17,10 @@
 #define SHARED_STATE_NAME "seqid shared state " CppAsString2(SHARED_STATE_VERSION)
 
 /*
- * The version that this server lifetime uses.  Libraries of all releases must find
- * it: neither its name nor its size ever changes.
+ * The segment that contains the version of this server lifetime, a uint64.  Libraries of all
+ * releases must find it: neither its name nor its size ever changes.
  */
 #define VERSION_IN_USE_NAME "seqid version in use"
-
-typedef struct VersionInUse
-{
-	uint64		version;		/* set when it is created */
-} VersionInUse;
 
 SharedState *seqid_attached_state = NULL;
 bool		seqid_preloaded = false;
@@ -44,8 +36,8 @@ init_shared_state(void *segment)
 {
 	SharedState *state = segment;
 
-	seqid_init_segment_handle(&state->dynamic_state);
-	seqid_init_segment_handle(&state->followed_sequences);
+	pg_atomic_init_u32(&state->dynamic_state.value, 0);
+	pg_atomic_init_u32(&state->followed_sequences.value, 0);
 	SpinLockInit(&state->backfill_lock);
 	for (int i = 0; i < SNOWFLAKE_WORDS; i++)
 	{
@@ -59,32 +51,24 @@ init_shared_state(void *segment)
 static void
 init_version_in_use(void *segment)
 {
-	((VersionInUse *) segment)->version = SHARED_STATE_VERSION;
-}
-
-/* Must be called before the struct is used or created. */
-static void
-check_version_in_use(void)
-{
-	VersionInUse *in_use = seqid_attach_segment(VERSION_IN_USE_NAME,
-												sizeof(VersionInUse),
-												init_version_in_use);
-
-	if (in_use->version != SHARED_STATE_VERSION)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("library of extension \"seqid\" was replaced while the server runs"),
-				 errdetail("The server uses version " UINT64_FORMAT " of the shared memory, and the library of this session has version %d.",
-						   in_use->version, SHARED_STATE_VERSION),
-				 errhint("Restart the server so that all sessions use the same library.")));
+	*(uint64 *) segment = SHARED_STATE_VERSION;
 }
 
 SharedState *
 seqid_attach_shared_state(void)
 {
-	check_version_in_use();
-	seqid_attached_state = seqid_attach_segment(SHARED_STATE_NAME,
-												sizeof(SharedState),
+	const uint64 *in_use = seqid_attach_segment(VERSION_IN_USE_NAME, sizeof(uint64),
+												init_version_in_use);
+
+	/* Before the struct is used or created. */
+	if (*in_use != SHARED_STATE_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("library of extension \"seqid\" was replaced while the server runs"),
+				 errdetail("The server uses version " UINT64_FORMAT " of the shared memory, and the library of this session has version %d.",
+						   *in_use, SHARED_STATE_VERSION),
+				 errhint("Restart the server so that all sessions use the same library.")));
+	seqid_attached_state = seqid_attach_segment(SHARED_STATE_NAME, sizeof(SharedState),
 												init_shared_state);
 	Assert((uintptr_t) seqid_attached_state % SHARED_STATE_LINE_SIZE == 0);
 
@@ -94,10 +78,7 @@ seqid_attach_shared_state(void)
 static void
 startup_shared_state(void)
 {
-	/*
-	 * After a crash the postmaster calls this again with new shared memory.
-	 * The old address is then not valid.
-	 */
+	/* After a crash the postmaster calls this again with new shared memory. */
 	seqid_attached_state = NULL;
 	seqid_attach_shared_state();
 }
@@ -108,7 +89,6 @@ seqid_reserve_shared_state(void)
 	/* Backends inherit this from the postmaster. */
 	seqid_preloaded = process_shared_preload_libraries_in_progress;
 	if (seqid_preloaded)
-		seqid_reserve_segment(CACHELINEALIGN(sizeof(SharedState)) +
-							  CACHELINEALIGN(sizeof(VersionInUse)),
+		seqid_reserve_segment(CACHELINEALIGN(sizeof(SharedState)) + CACHELINEALIGN(sizeof(uint64)),
 							  startup_shared_state);
 }

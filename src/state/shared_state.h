@@ -2,24 +2,18 @@
  * shared_state.h
  *	  The counters of shards, which all backends of the server share.
  *
- * The struct in shared memory lasts for a server lifetime.  A restart creates a new
- * one, and so does the crash of any backend.  It contains atomics that only ever
- * increase, so no lock protects it.  Every backend that generates snowflakes writes it.
+ * The struct lasts for a server lifetime: a restart creates a new one, and so does the
+ * crash of any backend.
  */
 #ifndef SEQID_SHARED_STATE_H
 #define SEQID_SHARED_STATE_H
-
-#include "postgres.h"
 
 #include "bits/snowflake_layout.h"
 #include "pg/segment.h"
 #include "port/atomics.h"
 #include "storage/spin.h"
 
-/*
- * Increase the number when SharedState or DynamicState changes, or when sessions use
- * them in another way: libraries that differ in this must not share memory.
- */
+/* To be increased when SharedState or DynamicState changes, or how sessions use them. */
 #ifndef SHARED_STATE_VERSION
 #define SHARED_STATE_VERSION 13
 #endif
@@ -27,11 +21,11 @@
 #define SHARED_STATE_LINE_SIZE	64
 #define SHARED_STATE_LINE_WORDS (SHARED_STATE_LINE_SIZE / sizeof(pg_atomic_uint64))
 
-/* Rare events of a shard, for statistics. */
+/* Rare events of a shard, for statistics; lock-free. */
 typedef struct ShardEvents
 {
-	pg_atomic_uint64 waits;		/* for a millisecond; lock-free */
-	pg_atomic_uint64 clock_regressions; /* clock was behind; lock-free */
+	pg_atomic_uint64 waits;		/* for a millisecond */
+	pg_atomic_uint64 clock_regressions; /* clock was behind */
 } ShardEvents;
 
 typedef struct SharedState
@@ -43,37 +37,30 @@ typedef struct SharedState
 
 	/*
 	 * The counters of all shards of all layouts: the last tick (see tick.h)
-	 * that was reserved, 0 for none.  Lock-free; only ever increases.  Find a
-	 * shard's word with seqid_shard_tick().
+	 * that was reserved, 0 for none.  Lock-free; only ever increases.
 	 */
 	pg_atomic_uint64 shard_ticks[SNOWFLAKE_WORDS];
 
-	/* Find those of a shard with seqid_shard_events(). */
 	ShardEvents shard_events[SNOWFLAKE_WORDS];
 
 	/*
 	 * The tick to which a shard's counter was raised for existing rows, 0 for
 	 * none.  The counter equals it until a tick is reserved.  Written under
-	 * backfill_lock.  Find a shard's word with seqid_backfilled_tick().
+	 * backfill_lock.
 	 */
 	pg_atomic_uint64 backfilled_ticks[SNOWFLAKE_WORDS];
 } SharedState;
 
-/* Use seqid_shared_state(); NULL until this process has attached. */
-extern SharedState *seqid_attached_state;
-
-/* Whether this process had the library from shared_preload_libraries. */
-extern bool seqid_preloaded;
-
 /* Called from _PG_init.  Reserves room for the state if the library is preloaded. */
 extern void seqid_reserve_shared_state(void);
+extern bool seqid_preloaded;
 
 /*
- * Maps the state into this process, and creates it in the first call of a server
- * lifetime.  Takes a lock.  Raises insufficient_resources errors if there is no room,
- * object_not_in_prerequisite_state if this server lifetime uses the state of another
- * version of the library.
+ * The state, which the first call maps or creates.  That takes a lock, and raises
+ * insufficient_resources errors if there is no room, object_not_in_prerequisite_state if
+ * this server lifetime uses the state of another version of the library.
  */
+extern SharedState *seqid_attached_state;
 extern SharedState *seqid_attach_shared_state(void);
 
 static inline SharedState *
@@ -87,11 +74,10 @@ seqid_shared_state(void)
 /*
  * The counter of a shard, which must be one of the layout's.
  *
- * Shards are usually numbered 0, 1, 2 and so on.  Counters of consecutive shards are in
- * consecutive cache lines, and each line has the counters of eight shards.  So shards 0
- * to 127 of 1024 never write the same line, and the array has 8 kB instead of 64 kB.
- * The 32 shards of snowflake53 share four lines, but a shard has at most 128,000
- * ids a second, which does not keep a line busy.
+ * Counters of consecutive shards are in consecutive cache lines, and each line has those of
+ * eight shards.  So shards 0 to 127 of 1024 never write the same line, and the array has
+ * 8 kB instead of 64 kB.  The 32 shards of snowflake53 share four lines, but a shard has at
+ * most 128,000 ids a second, which does not keep a line busy.
  */
 static inline pg_atomic_uint64 *
 seqid_shard_tick(SharedState *state, const SnowflakeLayout *layout, int shard)
