@@ -7,9 +7,8 @@
  * the other.
  *
  * A term is inserted as INSERT ... ON CONFLICT DO NOTHING does it, without the executor:
- * checks, a speculative row, its index entries, and a second look at the constraint.  This
- * is enough where INSERT would do no more than that.  Otherwise a statement inserts the
- * term.
+ * checks, a speculative row, its index entries, and a second look at the constraint.  Where
+ * INSERT would do more than that, a statement inserts the term.
  *
  * The search uses a dirty snapshot, which also finds rows that are not committed.  We
  * wait for the transaction that has inserted such a row.  Under REPEATABLE READ and
@@ -33,7 +32,6 @@
 #include "state/server_shard.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -66,40 +64,29 @@ hash_of(const text *term)
 	return hash_bytes((const unsigned char *) VARDATA_ANY(term), VARSIZE_ANY_EXHDR(term));
 }
 
-/*
- * The reversed hash.  A hash index takes the low bits as the number of the bucket, so
- * terms of one bucket come together.  In a B-tree, the order of bytes does the same.
- */
-static uint32
-order_of(const text *term)
-{
-	return (uint32) scatter_reverse(hash_of(term), 32);
-}
-
-/* As collation "C" compares. */
-static int
-compare_texts(const text *a, const text *b)
-{
-	int			a_bytes = VARSIZE_ANY_EXHDR(a);
-	int			b_bytes = VARSIZE_ANY_EXHDR(b);
-	int			order = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), Min(a_bytes, b_bytes));
-
-	return order != 0 ? order : a_bytes - b_bytes;
-}
-
+/* By the field order, and then as collation "C" compares. */
 static int
 compare_terms(const void *left, const void *right)
 {
 	const Term *a = left;
 	const Term *b = right;
+	const text *a_text = (const text *) DatumGetPointer(a->term);
+	const text *b_text = (const text *) DatumGetPointer(b->term);
+	int			a_bytes = VARSIZE_ANY_EXHDR(a_text);
+	int			b_bytes = VARSIZE_ANY_EXHDR(b_text);
+	int			order;
 
 	CHECK_FOR_INTERRUPTS();
 	if (a->order != b->order)
 		return a->order < b->order ? -1 : 1;
-	return compare_texts((const text *) DatumGetPointer(a->term),
-						 (const text *) DatumGetPointer(b->term));
+	order = memcmp(VARDATA_ANY(a_text), VARDATA_ANY(b_text), Min(a_bytes, b_bytes));
+	return order != 0 ? order : a_bytes - b_bytes;
 }
 
+/*
+ * A hash index takes the low bits of the hash as the number of the bucket, so the reversed
+ * hash brings terms of one bucket together.  In a B-tree, the order of bytes does the same.
+ */
 void
 seqid_sort_terms(const Dictionary *dictionary, Term *terms, int count)
 {
@@ -107,20 +94,23 @@ seqid_sort_terms(const Dictionary *dictionary, Term *terms, int count)
 	{
 		CHECK_FOR_INTERRUPTS();
 		terms[i].order = dictionary->shape.hashed ?
-			order_of((const text *) DatumGetPointer(terms[i].term)) : 0;
+			(uint32) scatter_reverse(hash_of((const text *) DatumGetPointer(terms[i].term)), 32) : 0;
 	}
 	qsort(terms, count, sizeof(Term), compare_terms);
 }
 
 /*
+ * Before the first new term of a call.
+ *
  * While we hold the lock on the table, no session can add a trigger.  While we hold the lock
  * on the sequence, no session can change its owner: the column id, or another one if that
  * has changed before, so the shape is read again.  A sequence that id does not own is locked
  * by nextval(), which first checks the user's privilege.
  */
 static void
-check_insert(Dictionary *dictionary)
+begin_insert(Assignment *assignment)
 {
+	Dictionary *dictionary = assignment->dictionary;
 	Relation	rel = dictionary->rel;
 
 	seqid_prevent_during_recovery("assign ids to new terms");
@@ -133,15 +123,7 @@ check_insert(Dictionary *dictionary)
 		LockRelationOid(dictionary->shape.sequence, RowExclusiveLock);
 		seqid_dictionary_shape(rel, &dictionary->shape);
 	}
-}
 
-/* Before the first new term of a call. */
-static void
-begin_insert(Assignment *assignment)
-{
-	Dictionary *dictionary = assignment->dictionary;
-
-	check_insert(dictionary);
 	assignment->insert_begun = true;
 	if (!dictionary->shape.plain_insert || dictionary->row_security)
 	{
@@ -158,59 +140,35 @@ begin_insert(Assignment *assignment)
 		assignment->arbiters = lappend_oid(assignment->arbiters, dictionary->shape.second_term_index);
 }
 
-static void
-end_insert(Assignment *assignment)
-{
-	if (assignment->insert != NULL)
-	{
-		seqid_sql_end();
-		return;
-	}
-	ExecCloseIndices(assignment->result_rel);
-	ExecDropSingleTupleTableSlot(assignment->slot);
-	FreeExecutorState(assignment->estate);
-	/* Commands that this query goes on to run see the new rows. */
-	CommandCounterIncrement();
-}
-
-static void
-fill_slot(Assignment *assignment, int64 id, Datum term)
-{
-	const DictionaryShape *shape = &assignment->dictionary->shape;
-	TupleTableSlot *slot = assignment->slot;
-
-	ExecClearTuple(slot);
-	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
-	slot->tts_isnull[shape->id_column - 1] = false;
-	slot->tts_values[shape->id_column - 1] = Int64GetDatum(id);
-	slot->tts_isnull[shape->term_column - 1] = false;
-	slot->tts_values[shape->term_column - 1] = term;
-	ExecStoreVirtualTuple(slot);
-}
-
 /* Returns false if another transaction has inserted the term first. */
 static bool
 insert_row(Assignment *assignment, int64 id, Datum term)
 {
+	const DictionaryShape *shape = &assignment->dictionary->shape;
 	Relation	rel = assignment->dictionary->rel;
+	TupleTableSlot *slot = assignment->slot;
 	TransactionId xid = GetCurrentTransactionId();
 	bool		conflict = false;
 	uint32		token;
 
-	fill_slot(assignment, id, term);
+	/* Other columns are dropped ones. */
+	ExecStoreAllNullTuple(slot);
+	slot->tts_isnull[shape->id_column - 1] = false;
+	slot->tts_values[shape->id_column - 1] = Int64GetDatum(id);
+	slot->tts_isnull[shape->term_column - 1] = false;
+	slot->tts_values[shape->term_column - 1] = term;
 	if (RelationGetDescr(rel)->constr->num_check > 0)
-		ExecConstraints(assignment->result_rel, assignment->slot, assignment->estate);
+		ExecConstraints(assignment->result_rel, slot, assignment->estate);
 
 	/*
 	 * Until the row is confirmed, others that find it wait for this lock, and
 	 * not for the end of our transaction.  The row must not exist without it.
 	 */
 	token = SpeculativeInsertionLockAcquire(xid);
-	table_tuple_insert_speculative(rel, assignment->slot, GetCurrentCommandId(true),
-								   0, NULL, token);
-	list_free(compat_insert_index_tuples(assignment->result_rel, assignment->slot,
-										 assignment->estate, &conflict, assignment->arbiters));
-	table_tuple_complete_speculative(rel, assignment->slot, token, !conflict);
+	table_tuple_insert_speculative(rel, slot, GetCurrentCommandId(true), 0, NULL, token);
+	list_free(compat_insert_index_tuples(assignment->result_rel, slot, assignment->estate,
+										 &conflict, assignment->arbiters));
+	table_tuple_complete_speculative(rel, slot, token, !conflict);
 	SpeculativeInsertionLockRelease(xid);
 	ResetPerTupleExprContext(assignment->estate);
 
@@ -264,14 +222,6 @@ wait_for_inserter(Assignment *assignment)
 		XactLockTableWait(inserter, assignment->dictionary->rel, &tid, XLTW_InsertIndex);
 }
 
-static bool
-is_own_row(TupleTableSlot *slot)
-{
-	bool		isnull;
-
-	return TransactionIdIsCurrentTransactionId(DatumGetTransactionId(slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull)));
-}
-
 /*
  * Raises 40001 if a row is hidden from a transaction that keeps its snapshot.  Otherwise
  * reads the row as that transaction, which takes a predicate lock on it.
@@ -282,8 +232,13 @@ check_visible(Assignment *assignment)
 	Relation	rel = assignment->dictionary->rel;
 	TupleTableSlot *slot = assignment->search.slot;
 	TupleTableSlot *again;
+	Datum		inserter;
+	bool		isnull;
 
-	if (!IsolationUsesXactSnapshot() || is_own_row(slot))
+	if (!IsolationUsesXactSnapshot())
+		return;
+	inserter = slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull);
+	if (TransactionIdIsCurrentTransactionId(DatumGetTransactionId(inserter)))
 		return;
 	again = table_slot_create(rel, NULL);
 	if (!table_tuple_fetch_row_version(rel, &slot->tts_tid, GetTransactionSnapshot(), again))
@@ -321,13 +276,6 @@ insert_term(Assignment *assignment, Term *term)
 	return true;
 }
 
-/* Whether the policies show the term to the user. */
-static bool
-is_shown(Assignment *assignment, Datum term, Datum *id)
-{
-	return assignment->find == NULL || seqid_sql_run(assignment->find, &term, false, id);
-}
-
 static void
 assign_id(Assignment *assignment, Term *term)
 {
@@ -339,7 +287,9 @@ assign_id(Assignment *assignment, Term *term)
 		bool		found = seqid_search_find(&assignment->search, term->term, &id);
 		bool		is_open = found && TransactionIdIsValid(assignment->dirty.xmin);
 
-		if (found && !is_open && is_shown(assignment, term->term, &id))
+		/* Policies can hide the term from the user. */
+		if (found && !is_open &&
+			(assignment->find == NULL || seqid_sql_run(assignment->find, &term->term, false, &id)))
 		{
 			check_visible(assignment);
 			term->id = DatumGetInt64(id);
@@ -363,35 +313,6 @@ assign_id(Assignment *assignment, Term *term)
 	}
 }
 
-static void
-assign_ids(Assignment *assignment, Term *terms, int count)
-{
-	for (int i = 0; i < count; i++)
-	{
-		if (i > 0 && compare_terms(&terms[i], &terms[i - 1]) == 0)
-			terms[i].id = terms[i - 1].id;
-		else
-		{
-			assign_id(assignment, &terms[i]);
-			unlock_term(assignment);
-		}
-	}
-}
-
-/* To a user who has not named an id, an error about one comes as a surprise. */
-static void
-rethrow_with_hint(const Dictionary *dictionary)
-{
-	ErrorData  *error = CopyErrorData();
-
-	FlushErrorState();
-	if (error->sqlerrcode == ERRCODE_UNIQUE_VIOLATION && error->hint == NULL &&
-		error->constraint_name != NULL &&
-		strcmp(error->constraint_name, NameStr(dictionary->shape.id_index_name)) == 0)
-		error->hint = "The sequence of the dictionary is behind its ids. Advance it as docs/interning.md shows.";
-	ReThrowError(error);
-}
-
 void
 seqid_assign_ids(Dictionary *dictionary, Term *terms, int count)
 {
@@ -405,17 +326,44 @@ seqid_assign_ids(Dictionary *dictionary, Term *terms, int count)
 	{
 		if (dictionary->row_security)
 			assignment.find = seqid_sql_begin(dictionary, FIND_ID);
-		assign_ids(&assignment, terms, count);
+		for (int i = 0; i < count; i++)
+		{
+			if (i > 0 && compare_terms(&terms[i], &terms[i - 1]) == 0)
+				terms[i].id = terms[i - 1].id;
+			else
+			{
+				assign_id(&assignment, &terms[i]);
+				unlock_term(&assignment);
+			}
+		}
 	}
 	PG_CATCH();
 	{
+		ErrorData  *error;
+
 		MemoryContextSwitchTo(context);
-		rethrow_with_hint(dictionary);
+		error = CopyErrorData();
+		FlushErrorState();
+
+		/* The user has not named an id, so an error about one is a surprise. */
+		if (error->sqlerrcode == ERRCODE_UNIQUE_VIOLATION && error->hint == NULL &&
+			error->constraint_name != NULL &&
+			strcmp(error->constraint_name, NameStr(dictionary->shape.id_index_name)) == 0)
+			error->hint = "The sequence of the dictionary is behind its ids. Advance it as docs/interning.md shows.";
+		ReThrowError(error);
 	}
 	PG_END_TRY();
-	if (assignment.insert_begun)
-		end_insert(&assignment);
+	if (assignment.insert != NULL)
+		SPI_finish();
+	else if (assignment.insert_begun)
+	{
+		ExecCloseIndices(assignment.result_rel);
+		ExecDropSingleTupleTableSlot(assignment.slot);
+		FreeExecutorState(assignment.estate);
+		/* Commands that this query goes on to run see the new rows. */
+		CommandCounterIncrement();
+	}
 	if (assignment.find != NULL)
-		seqid_sql_end();
+		SPI_finish();
 	seqid_search_end(&assignment.search);
 }

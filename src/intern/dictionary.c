@@ -2,14 +2,14 @@
  * dictionary.c
  *	  Opening dictionaries and searching them.
  *
- * A search reads the index and the table directly.  It has no plan that settings or
+ * A search reads the index and the table directly: it has no plan that settings or
  * statistics could spoil.  Only where row security policies apply, or the index is too
  * young for the snapshot, it is a statement.
  *
  * A user with INSERT can add many terms of one hash, and a search for one of them compares
- * all.  It holds no lock meanwhile, only a pin on a page of the index, for which VACUUM
- * waits, and it can be cancelled.  So others lose time only if they use such terms.  There
- * is no limit, because a user who had reached it would keep others from adding theirs.
+ * all.  It can be cancelled, and holds no lock meanwhile, only a pin on a page of the index,
+ * for which VACUUM waits.  There is no limit, because a user who had reached it would keep
+ * others from adding terms of that hash.
  */
 #include "postgres.h"
 
@@ -20,12 +20,10 @@
 #include "access/tableam.h"
 #include "access/transam.h"
 #include "catalog/pg_collation.h"
-#include "catalog/pg_type.h"
 #include "intern/dictionary.h"
 #include "miscadmin.h"
 #include "pg/compat.h"
 #include "pg/test_stop.h"
-#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -51,52 +49,26 @@ is_allowed(Oid relid, AclMode mode)
 		(may_use_column(relid, "id", mode) && may_use_column(relid, "term", mode));
 }
 
-static void
-no_such_dictionary(Oid relid)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_TABLE),
-			 errmsg("dictionary with OID %u does not exist", relid)));
-}
-
-static Dictionary
-open_locked(Oid relid)
-{
-	Dictionary	dictionary = {.rel = try_relation_open(relid, NoLock)};
-
-	if (dictionary.rel == NULL)
-		no_such_dictionary(relid);
-	seqid_dictionary_shape(dictionary.rel, &dictionary.shape);
-	dictionary.row_security = dictionary.rel->rd_rel->relrowsecurity &&
-		check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED;
-
-	return dictionary;
-}
-
 Dictionary
 seqid_dictionary_open(Oid relid, bool for_insert)
 {
 	char	   *name = get_rel_name(relid);
 	Dictionary	dictionary;
-	bool		may_insert;
 
-	if (name == NULL)
-		no_such_dictionary(relid);
-	if (!is_allowed(relid, ACL_SELECT))
+	if (name != NULL && !is_allowed(relid, ACL_SELECT))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, name);
-
-	may_insert = for_insert && is_allowed(relid, ACL_INSERT);
-	LockRelationOid(relid, may_insert ? RowExclusiveLock : AccessShareLock);
-	dictionary = open_locked(relid);
-	dictionary.may_insert = may_insert;
+	dictionary.may_insert = name != NULL && for_insert && is_allowed(relid, ACL_INSERT);
+	dictionary.rel = name == NULL ? NULL :
+		try_relation_open(relid, dictionary.may_insert ? RowExclusiveLock : AccessShareLock);
+	if (dictionary.rel == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("dictionary with OID %u does not exist", relid)));
+	seqid_dictionary_shape(dictionary.rel, &dictionary.shape);
+	dictionary.row_security = dictionary.rel->rd_rel->relrowsecurity &&
+		check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED;
 
 	return dictionary;
-}
-
-void
-seqid_dictionary_close(Dictionary *dictionary)
-{
-	relation_close(dictionary->rel, NoLock);
 }
 
 /* Whether rows that an old snapshot shows can be missing in the index; see pg_index. */
@@ -139,7 +111,7 @@ seqid_search_end(Search *search)
 {
 	if (search->statement != NULL)
 	{
-		seqid_sql_end();
+		SPI_finish();
 		return;
 	}
 	index_endscan(search->scan);
@@ -154,22 +126,6 @@ seqid_search_unpin(Search *search)
 	ExecClearTuple(search->slot);
 }
 
-static Datum
-found_column(const Search *search, AttrNumber column)
-{
-	bool		isnull;
-
-	return slot_getattr(search->slot, column, &isnull);
-}
-
-static bool
-is_of_open_transaction(const Search *search)
-{
-	Snapshot	snapshot = search->scan->xs_snapshot;
-
-	return !IsMVCCSnapshot(snapshot) && TransactionIdIsValid(snapshot->xmin);
-}
-
 /*
  * A hash index, which only terms have, returns all rows whose terms have the same hash.
  * A toasted term of an open transaction is not compared, because it vanishes if the
@@ -179,13 +135,15 @@ static bool
 is_wanted(const Search *search)
 {
 	Datum		wanted = search->key.sk_argument;
+	Snapshot	snapshot = search->scan->xs_snapshot;
 	Datum		found;
+	bool		isnull;
 	bool		is_open;
 
 	if (!search->scan->xs_recheck)
 		return true;
-	found = found_column(search, search->dictionary->shape.term_column);
-	is_open = is_of_open_transaction(search);
+	found = slot_getattr(search->slot, search->dictionary->shape.term_column, &isnull);
+	is_open = !IsMVCCSnapshot(snapshot) && TransactionIdIsValid(snapshot->xmin);
 	if (is_open)
 		test_stop(TEST_STOP_TERM_FOUND);
 	if (is_open && VARATT_IS_EXTERNAL(DatumGetPointer(found)))
@@ -196,6 +154,8 @@ is_wanted(const Search *search)
 bool
 seqid_search_find(Search *search, Datum value, Datum *result)
 {
+	bool		isnull;
+
 	CHECK_FOR_INTERRUPTS();
 	if (search->statement != NULL)
 		return seqid_sql_run(search->statement, &value, true, result);
@@ -207,7 +167,7 @@ seqid_search_find(Search *search, Datum value, Datum *result)
 		CHECK_FOR_INTERRUPTS();
 		if (is_wanted(search))
 		{
-			*result = found_column(search, search->result_column);
+			*result = slot_getattr(search->slot, search->result_column, &isnull);
 			return true;
 		}
 	}

@@ -5,8 +5,6 @@
 #ifndef SEQID_DICTIONARY_H
 #define SEQID_DICTIONARY_H
 
-#include "postgres.h"
-
 #include "access/attnum.h"
 #include "access/genam.h"
 #include "access/skey.h"
@@ -22,16 +20,14 @@ typedef struct DictionaryShape
 	Oid			sequence;		/* the default of id generates from it */
 	bool		owns_sequence;	/* does the column id own the sequence? */
 	int			prefix_bits;
-	bool		plain_insert;	/* can INSERT do no more than check and add id
-								 * and term? */
+	bool		plain_insert;	/* does INSERT only check and add id and term? */
 	bool		hashed;			/* is term_index a hash index? */
 	AttrNumber	id_column;
 	AttrNumber	term_column;
 	Oid			id_index;		/* makes ids unique */
 	NameData	id_index_name;
 	Oid			term_index;		/* makes terms unique */
-	Oid			second_term_index;	/* a B-tree that does so beside a hash
-									 * index */
+	Oid			second_term_index;	/* a B-tree beside a hash index */
 } DictionaryShape;
 
 /*
@@ -40,9 +36,9 @@ typedef struct DictionaryShape
  */
 extern void seqid_dictionary_shape(Relation rel, DictionaryShape *shape);
 
-/* --- dictionary.c: opening --- */
+/* --- dictionary.c: opening and searching --- */
 
-/* A dictionary that is open.  The shape is a copy. */
+/* A dictionary that is open. */
 typedef struct Dictionary
 {
 	Relation	rel;
@@ -52,18 +48,16 @@ typedef struct Dictionary
 } Dictionary;
 
 /*
- * Locks a dictionary until the end of the transaction and opens it.  Raises 42P01
+ * Locks a dictionary until the end of the transaction and opens its relation.  Raises 42P01
  * if the relation does not exist, 42809 if it is not a dictionary, and 42501, before
  * the lock, if the user does not have SELECT on it.
  *
- * for_insert takes the lock of INSERT at once if the user has the privilege.  A lock
+ * for_insert takes the lock of INSERT at once if the user has the privilege, because a lock
  * that is raised later can deadlock with REINDEX.
  */
 extern Dictionary seqid_dictionary_open(Oid relid, bool for_insert);
 
-extern void seqid_dictionary_close(Dictionary *dictionary);
-
-/* --- dictionary_sql.c: the same by SQL statements --- */
+/* --- dictionary_sql.c: searching and inserting by SQL statements --- */
 
 typedef enum StatementKind
 {
@@ -76,11 +70,10 @@ typedef struct Statement Statement;
 
 /*
  * Plans a statement so that it uses an index, or takes the plan of an earlier call.
- * seqid_sql_end() must follow; of several statements, the last one ends first.  The
- * memory context stays the caller's.
+ * SPI_finish() must follow in the same memory context, which stays the caller's.  Of several
+ * statements, the last one ends first.
  */
 extern Statement *seqid_sql_begin(const Dictionary *dictionary, StatementKind kind);
-extern void seqid_sql_end(void);
 
 /*
  * Runs a statement.  Returns whether it returned a row, and the first column of the
@@ -88,11 +81,6 @@ extern void seqid_sql_end(void);
  * dictionary has become the name of another table.
  */
 extern bool seqid_sql_run(Statement *statement, Datum *arguments, bool read_only, Datum *result);
-
-/* Schema and name of a relation, quoted.  Raises 42P01 if it does not exist. */
-extern char *seqid_quoted_name(Oid relid);
-
-/* --- dictionary.c: searching --- */
 
 /* Searches for many terms, or for many ids, one after the other. */
 typedef struct Search
@@ -107,18 +95,15 @@ typedef struct Search
 } Search;
 
 /*
- * With an MVCC snapshot, rows are found that the user can see.  With a dirty snapshot, rows
- * that policies hide are found, and rows of open transactions; see SnapshotData.  Such a
- * row can be of another term if both are toasted: compare it again after the transaction.
+ * A dirty snapshot also finds rows that policies hide, and rows of open transactions; see
+ * SnapshotData.  Such a row can be of another term if both are toasted: compare it again
+ * after the transaction.
  */
 extern void seqid_search_begin(Search *search, const Dictionary *dictionary,
 							   bool by_term, Snapshot snapshot);
 extern void seqid_search_end(Search *search);
 
-/*
- * The id of a term, or the term of an id, which is valid until the next search.
- * Returns false if there is none.
- */
+/* The id of a term, or the term of an id, which is valid until the next search. */
 extern bool seqid_search_find(Search *search, Datum value, Datum *result);
 
 /* Releases what the last search has pinned. */

@@ -2,14 +2,14 @@
  * dictionary_sql.c
  *	  SQL statements on dictionaries.
  *
- * They run where SELECT or INSERT does what users have defined: policies, triggers,
- * rules, defaults of other columns.  They run as the current user.
+ * They run, as the current user, where SELECT or INSERT does what users have defined:
+ * policies, triggers, rules, defaults of other columns.
  *
  * The session keeps the last plans.  Another role can change what a statement means: a
  * schema gets another name, a user loses a membership that a policy names.  So a plan is
  * used again only by the user for whom it was made, only if the server would not analyze
- * the statement again, and only if no role has changed.  Older minor versions of the server
- * do not notice the last.
+ * the statement again, and only if no role has changed, which older minor versions of the
+ * server do not notice.
  */
 #include "postgres.h"
 
@@ -43,68 +43,49 @@ static Statement kept[KEPT_PLANS];
 static int	kept_count = 0;
 static uint64 role_changes = 0;
 
-char	   *
-seqid_quoted_name(Oid relid)
-{
-	char	   *schema = get_namespace_name(get_rel_namespace(relid));
-	char	   *name = get_rel_name(relid);
-
-	/* Without its schema, the name would be another table's. */
-	if (schema == NULL || name == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", relid)));
-	return quote_qualified_identifier(schema, name);
-}
-
-/*
- * An INSERT names what makes terms unique, because any other conflict is an error that
- * the user must see.
- */
-static char *
-insert_sql(const Dictionary *dictionary, const char *table)
-{
-	Oid			constraint = get_index_constraint(dictionary->shape.term_index);
-	char	   *name = OidIsValid(constraint) ? get_constraint_name(constraint) : NULL;
-
-	return psprintf("INSERT INTO %s (id, term) VALUES ($1, $2) ON CONFLICT %s DO NOTHING", table,
-					name == NULL ? "(term COLLATE pg_catalog.\"C\" pg_catalog.text_ops)" :
-					psprintf("ON CONSTRAINT %s", quote_identifier(name)));
-}
-
 static char *
 statement_sql(const Dictionary *dictionary, StatementKind kind)
 {
-	char	   *table = seqid_quoted_name(RelationGetRelid(dictionary->rel));
+	char	   *table = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(dictionary->rel)),
+												   RelationGetRelationName(dictionary->rel));
+	Oid			constraint;
+	char	   *name;
 
 	if (kind == FIND_ID)
 		return psprintf("SELECT id FROM ONLY %s WHERE term OPERATOR(pg_catalog.=) $1", table);
 	if (kind == FIND_TERM)
 		return psprintf("SELECT term FROM ONLY %s WHERE id OPERATOR(pg_catalog.=) $1", table);
-	return insert_sql(dictionary, table);
-}
 
-/* A schema can be renamed while its tables are in use. */
-static void
-report_renamed(void)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-			 errmsg("could not serialize access to a dictionary"),
-			 errdetail("The schema of the dictionary was renamed at this moment."),
-			 errhint("Try again.")));
+	/* Any conflict but that of terms is an error that users must see. */
+	constraint = get_index_constraint(dictionary->shape.term_index);
+	name = OidIsValid(constraint) ? get_constraint_name(constraint) : NULL;
+	return psprintf("INSERT INTO %s (id, term) VALUES ($1, $2) ON CONFLICT %s DO NOTHING", table,
+					name == NULL ? "(term COLLATE pg_catalog.\"C\" pg_catalog.text_ops)" :
+					psprintf("ON CONSTRAINT %s", quote_identifier(name)));
 }
 
 static CachedPlanSource *
-source_of(SPIPlanPtr plan)
+source_of(const Statement *statement)
 {
-	return linitial(SPI_plan_get_plan_sources(plan));
+	return linitial(SPI_plan_get_plan_sources(statement->plan));
 }
 
 static bool
 uses_table(const Statement *statement)
 {
-	return list_member_oid(source_of(statement->plan)->relationOids, statement->relid);
+	return list_member_oid(source_of(statement)->relationOids, statement->relid);
+}
+
+/* A schema can be renamed while its tables are in use. */
+static void
+check_table(const Statement *statement)
+{
+	if (!uses_table(statement))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access to a dictionary"),
+				 errdetail("The schema of the dictionary was renamed at this moment."),
+				 errhint("Try again.")));
 }
 
 static void
@@ -141,15 +122,14 @@ make_plan(Statement *statement)
 	AtEOXact_GUC(true, level);
 	SPI_keepplan(plan);
 	statement->plan = plan;
-	if (!uses_table(statement))
-		report_renamed();
+	check_table(statement);
 }
 
 /* Whether the server would not analyze the statement again. */
 static bool
 can_be_used_again(const Statement *statement)
 {
-	CachedPlanSource *source = source_of(statement->plan);
+	CachedPlanSource *source = source_of(statement);
 
 	return statement->role_changes == role_changes &&
 		CachedPlanIsSimplyValid(source, source->gplan, NULL);
@@ -160,17 +140,6 @@ remove_kept(int number)
 {
 	kept_count--;
 	memmove(&kept[number], &kept[number + 1], (kept_count - number) * sizeof(Statement));
-}
-
-static void
-keep(const Statement *statement)
-{
-	if (kept_count == KEPT_PLANS)
-	{
-		SPI_freeplan(kept[0].plan);
-		remove_kept(0);
-	}
-	kept[kept_count++] = *statement;
 }
 
 /* Takes the plan of such a statement from those that are kept, or returns false. */
@@ -201,10 +170,17 @@ finish(void *argument)
 
 	if (statement->plan == NULL)
 		return;
-	if (SPI_plan_is_valid(statement->plan) && uses_table(statement))
-		keep(statement);
-	else
+	if (!SPI_plan_is_valid(statement->plan) || !uses_table(statement))
+	{
 		SPI_freeplan(statement->plan);
+		return;
+	}
+	if (kept_count == KEPT_PLANS)
+	{
+		SPI_freeplan(kept[0].plan);
+		remove_kept(0);
+	}
+	kept[kept_count++] = *statement;
 }
 
 static void
@@ -214,28 +190,22 @@ change_role(Datum arg pg_attribute_unused(), int cache pg_attribute_unused(),
 	role_changes++;
 }
 
-/* What decides to whom a policy applies, as the server's acl.c has it. */
-static void
-initialize(void)
-{
-	static bool initialized = false;
-
-	if (initialized)
-		return;
-	initialized = true;
-	CacheRegisterSyscacheCallback(AUTHOID, change_role, (Datum) 0);
-	CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, change_role, (Datum) 0);
-	CacheRegisterSyscacheCallback(DATABASEOID, change_role, (Datum) 0);
-}
-
 Statement  *
 seqid_sql_begin(const Dictionary *dictionary, StatementKind kind)
 {
+	static bool watches_roles = false;
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContextCallback *callback;
 	Statement  *statement;
 
-	initialize();
+	/* What decides to whom a policy applies, as the server's acl.c has it. */
+	if (!watches_roles)
+	{
+		CacheRegisterSyscacheCallback(AUTHOID, change_role, (Datum) 0);
+		CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, change_role, (Datum) 0);
+		CacheRegisterSyscacheCallback(DATABASEOID, change_role, (Datum) 0);
+		watches_roles = true;
+	}
 	SPI_connect();
 	callback = palloc0(sizeof(MemoryContextCallback));
 	statement = palloc0(sizeof(Statement));
@@ -251,15 +221,6 @@ seqid_sql_begin(const Dictionary *dictionary, StatementKind kind)
 	MemoryContextSwitchTo(caller);
 
 	return statement;
-}
-
-void
-seqid_sql_end(void)
-{
-	MemoryContext caller = CurrentMemoryContext;
-
-	SPI_finish();
-	MemoryContextSwitchTo(caller);
 }
 
 bool
@@ -281,8 +242,7 @@ seqid_sql_run(Statement *statement, Datum *arguments, bool read_only, Datum *res
 	if (code < 0)
 		elog(ERROR, "could not run a statement on a dictionary: %s",
 			 SPI_result_code_string(code));
-	if (!uses_table(statement))
-		report_renamed();
+	check_table(statement);
 	if (code == SPI_OK_SELECT && SPI_processed > 0)
 		*result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 	MemoryContextSwitchTo(caller);
