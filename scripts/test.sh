@@ -107,15 +107,19 @@ run_suite()
 	esac
 }
 
-# A TAP file that dies says why in its log only.
+# A TAP file that dies says why in its log only, and its servers in theirs.
 show_reasons()
 {
-	local log
+	local log server
 
 	cat "$work"/source/regression.diffs "$work"/source/output_iso/regression.diffs 2>/dev/null || true
 	for log in $(grep -lE 'not ok| at t/.* line [0-9]+' "$work"/source/tmp_check/log/regress_log_* 2>/dev/null); do
 		echo "== ${log##*/}"
 		tail -n 20 "$log"
+		# Its servers; polls repeat one statement.
+		for server in "${log%/*}/${log##*/regress_log_}"_*.log; do
+			[ ! -e "$server" ] || { echo "== ${server##*/}"; grep -vE 'LOG:  statement:|STATEMENT:' "$server" | tail -n 20 || true; }
+		done
 	done
 }
 
