@@ -200,8 +200,11 @@ for my $keys ('bigserial', 'snowflake')
 
 	if ($keys eq 'snowflake')
 	{
-		my $own = (split /\|/, outcome($two, 'CALL seqid.horizon()'))[3];
-		cmp_ok($own, '>', $id, 'the horizon of the subscriber is beyond the row');
+		# The first call can find the slot of a session that has ended, as invariant 3 of
+		# transaction_slot.c says.
+		my $own;
+		ok((poll_until { ($own = (split /\|/, outcome($two, 'CALL seqid.horizon()'))[3]) > $id }),
+			'the horizon of the subscriber is beyond the row');
 		is(gets($id, $own), 0, 'by the horizon of the subscriber the row is missed');
 	}
 	is(gets($id, $bound), 0, "$keys: without waiting for the subscriber the row is missed");
