@@ -168,9 +168,13 @@ is(stored($key), 1, 'two phases: which is there');
 my $worker = SeqidSession->new($new);
 my $late_key = $worker->query('BEGIN; INSERT INTO events VALUES (snowflake_nextval(5), $$worker$$) RETURNING id');
 wait_for_bound($late_key);
-cmp_ok($caller->query('CALL citus_settled()'), '<=', $late_key, 'the least horizon is not beyond the key of a worker');
+$caller->send('CALL citus_settled()');
+ok($caller->waits_for($router, 'PgSleep'), 'the procedure waits for a worker that writes');
 $worker->query('COMMIT');
 $worker->close;
+cmp_ok($caller->answer, '<=', $late_key, 'the least horizon is not beyond the key of a worker');
+is($caller->outcome("BEGIN; SELECT 1 FROM pg_current_xact_id(); CALL citus_settled()") =~ s/^1\n//r, 'P0001', 'a caller that has written would wait for itself');
+$caller->query('ROLLBACK');
 
 #
 # Without two phases: the router is killed during a slow COMMIT on the server.
@@ -190,9 +194,12 @@ cmp_ok(outcome($router, "CALL seqid.horizon() \\gset\nSELECT :snowflake"), '<=',
 outcome($router, "SELECT pg_terminate_backend($killed->{pid})");
 wait_for_bound($key);
 is(stored($key), 0, 'the router is killed: below its horizon the row is missed');
+is(outcome($old, 'SELECT count(*) FROM pg_prepared_xacts'), 0, 'no transaction is prepared');
 my $running = sub { return split /\n/, outcome($old, recipe('running')) };
 my @running = $running->();
 cmp_ok(@running, '>', 0, 'but its transaction runs on the server');
+$caller->send('CALL citus_settled()');
+ok($caller->waits_for($router, 'PgSleep'), 'the procedure waits for it');
 $slow->query('SELECT pg_advisory_unlock(1)');
 ok( poll_until
 	{
@@ -201,6 +208,7 @@ ok( poll_until
 		!grep { $still{$_} } @running;
 	},
 	'and ends');
+cmp_ok($caller->answer, '>', $key, 'the bound is beyond the row');
 is(stored($key), 1, 'then the row is not missed');
 
 # The condition: a row that is inserted after its key's transaction has ended.
