@@ -185,6 +185,32 @@ sub gets ($id, $bound)
 	return outcome($two, "SELECT count(*) FROM outbox WHERE id = $id AND id < $bound");
 }
 
+# A row that is late is missed below its bound until the subscriber has arrived.
+sub check_arrival ($what, $id, $bound, $lsn, $session)
+{
+	is(gets($id, $bound), 0, "$what: without waiting for the subscriber the row is missed");
+	is(outcome($two, $arrived =~ s/:'lsn'/'$lsn'/r), 'f', "$what: the subscriber has not arrived");
+	is(outcome($one, $confirmed =~ s/:'lsn'/'$lsn'/r), 'f', "$what: the slot has not arrived");
+	$session->query('ROLLBACK');
+	$session->close;
+	ok(wait_until($two, $arrived =~ s/:'lsn'/'$lsn'/r), "$what: the subscriber arrives");
+	is(gets($id, $bound), 1, "$what: then the row is not missed");
+	ok(wait_until($one, $confirmed =~ s/:'lsn'/'$lsn'/r), "$what: the slot arrives");
+}
+
+# Parallel apply: another worker gets each change before the commit.
+if ($has_origin)
+{
+	reconfigure($one, debug_logical_replication_streaming => 'immediate');
+	$two->safe_psql('postgres', 'ALTER SUBSCRIPTION outbox SET (streaming = parallel)');
+	wait_until($one, q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query ~ 'START_REPLICATION.*streaming .parallel' AND application_name = 'outbox'})
+	  or die 'the subscription does not start again';
+	my @late = late_row('LOCK TABLE outbox IN SHARE MODE');
+	is(outcome($two, "$applies AND backend_type = 'logical replication parallel worker'"), 't', 'parallel apply: its worker waits');
+	check_arrival('parallel apply', @late);
+	reconfigure($one, debug_logical_replication_streaming => 'buffered');
+}
+
 for my $keys ('bigserial', 'snowflake')
 {
 	# Snowflakes of server two: its horizon is that of its own keys.
@@ -207,14 +233,7 @@ for my $keys ('bigserial', 'snowflake')
 			'the horizon of the subscriber is beyond the row');
 		is(gets($id, $own), 0, 'by the horizon of the subscriber the row is missed');
 	}
-	is(gets($id, $bound), 0, "$keys: without waiting for the subscriber the row is missed");
-	is(outcome($two, $arrived =~ s/:'lsn'/'$lsn'/r), 'f', "$keys: the subscriber has not arrived");
-	is(outcome($one, $confirmed =~ s/:'lsn'/'$lsn'/r), 'f', "$keys: the slot has not arrived");
-	$session->query('ROLLBACK');
-	$session->close;
-	ok(wait_until($two, $arrived =~ s/:'lsn'/'$lsn'/r), "$keys: the subscriber arrives");
-	is(gets($id, $bound), 1, "$keys: then the row is not missed");
-	ok(wait_until($one, $confirmed =~ s/:'lsn'/'$lsn'/r), "$keys: the slot arrives");
+	check_arrival($keys, $id, $bound, $lsn, $session);
 }
 
 # Several writers: the least of all horizons, then the arrival of each other server's rows.
