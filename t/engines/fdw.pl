@@ -183,6 +183,7 @@ $old->safe_psql('postgres', q{
 	CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END';
 	CREATE CONSTRAINT TRIGGER hold AFTER INSERT ON events DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION hold()});
 $router->safe_psql('postgres', q{CREATE FOREIGN TABLE slow (id bigint, note text) SERVER old OPTIONS (table_name 'events')});
+$old->safe_psql('postgres', recipe('key-locks'));
 my $slow = SeqidSession->new($old);
 my $killed = SeqidSession->new($router);
 $slow->query('SELECT pg_advisory_lock(1)');
@@ -198,6 +199,9 @@ is(outcome($old, 'SELECT count(*) FROM pg_prepared_xacts'), 0, 'no transaction i
 my $running = sub { return split /\n/, outcome($old, recipe('running')) };
 my @running = $running->();
 cmp_ok(@running, '>', 0, 'but its transaction runs on the server');
+my $key_bound = "\\set snowflake 9223372036854775807\n" . recipe('key-bound');
+cmp_ok(outcome($old, $key_bound), '<=', $key, 'the lock of the key lowers the bound');
+cmp_ok(outcome($old, $key_bound), '>', $key - (1 << 32), 'to its time');
 $caller->send('CALL citus_settled()');
 ok($caller->waits_for($router, 'PgSleep'), 'the procedure waits for it');
 $slow->query('SELECT pg_advisory_unlock(1)');
@@ -210,6 +214,7 @@ ok( poll_until
 	'and ends');
 cmp_ok($caller->answer, '>', $key, 'the bound is beyond the row');
 is(stored($key), 1, 'then the row is not missed');
+is(outcome($old, $key_bound), 9223372036854775807, 'and no lock lowers the bound');
 
 # The condition: a row that is inserted after its key's transaction has ended.
 $old->safe_psql('postgres', 'DROP TRIGGER hold ON events');
@@ -220,5 +225,11 @@ outcome($old, "INSERT INTO events VALUES ($key, 'too late')");
 is(stored($key), 1, 'a row that is inserted later appears below the bound');
 is($caller->errors, '', 'no call fails');
 $_->close for $caller, $slow;
+
+# DROP EXTENSION drops the tables whose partition key needs it.
+$router->safe_psql('postgres', 'CREATE TABLE carts_local PARTITION OF carts FOR VALUES IN (30); INSERT INTO carts VALUES (snowflake_nextval(), 1);
+	DROP EXTENSION seqid CASCADE');
+is(outcome($router, "SELECT concat(to_regclass('carts'), to_regclass('carts_20'), to_regclass('carts_local'))"), '', 'the tables of the router are dropped');
+is(outcome($old, 'SELECT count(*) > 0 FROM carts'), 't', 'rows stay on the servers');
 
 done_testing();

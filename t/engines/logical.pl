@@ -152,6 +152,29 @@ $_->safe_psql('postgres', "SELECT intern_id('both', 'pears')") for $one, $two;
 $two->safe_psql('postgres', 'ALTER SUBSCRIPTION both_one ENABLE');
 ok(wait_until($two, q{SELECT apply_error_count > 0 FROM pg_stat_subscription_stats WHERE subname = 'both_one'}),
 	'a dictionary that is published both ways stops the subscription');
+
+# Without origin = none and without a row filter, a row returns to the server that made it.
+$_->safe_psql('postgres', 'CREATE TABLE ring (id bigint PRIMARY KEY); CREATE PUBLICATION ring FOR TABLE ring') for $one, $two;
+for my $pair ([ $one, $two ], [ $two, $one ])
+{
+	my ($from, $to) = @$pair;
+	my $connection = $from->connstr('postgres') =~ s/'//gr;
+
+	$to->safe_psql('postgres', 'CREATE SUBSCRIPTION ring_' . $from->name . " CONNECTION '$connection' PUBLICATION ring WITH (copy_data = false)");
+}
+$one->safe_psql('postgres', 'INSERT INTO ring VALUES (1)');
+ok(wait_until($one, q{SELECT apply_error_count > 0 FROM pg_stat_subscription_stats WHERE subname = 'ring_two'}), 'without origin a row returns');
+like(slurp_file($one->logfile), qr/duplicate key value violates unique constraint "ring_pkey"/, 'and replication stops at its key');
+$one->safe_psql('postgres', 'ALTER SUBSCRIPTION ring_two DISABLE');
+
+# The row filter of 15: an UPDATE of a row that another server made stays on this server.
+unless ($has_origin)
+{
+	my ($own, $other) = map { outcome($one, "UPDATE orders SET item = 'changed' WHERE id = (SELECT max(id) FROM orders WHERE writer = '$_') RETURNING id") } 'one', 'two';
+
+	ok(wait_until($two, "SELECT item = 'changed' FROM orders WHERE id = $own"), 'a row filter: an UPDATE of an own row arrives');
+	is(outcome($two, "SELECT item IS NULL FROM orders WHERE id = $other"), 't', 'a row filter: one of another row does not');
+}
 #
 # A reader on a subscriber.  Server two gets the outbox of server one.  Apply waits for a
 # lock of this test, so that rows are late.
