@@ -249,8 +249,7 @@ for my $keys ('bigserial', 'snowflake')
 
 	if ($keys eq 'snowflake')
 	{
-		# The first call can find the slot of a session that has ended, as invariant 3 of
-		# transaction_slot.c says.
+		# Another transaction of this server can hold it for a moment.
 		my $own;
 		ok((poll_until { ($own = (split /\|/, outcome($two, 'CALL seqid.horizon()'))[3]) > $id }),
 			'the horizon of the subscriber is beyond the row');
