@@ -14,9 +14,9 @@ usage='usage: scripts/test.sh [--quick] [SUITE...]
              upgrade replaces the library and the script under running sessions;
              stops holds sessions between two accesses to shared memory.
              Any folder of t/ that has a file "packages" is a suite too.
-  SEQID_MINUTES, SEQID_SEED, PROVE_TESTS, PACKAGES
-             length and seed of random runs; the files that prove runs; packages to
-             install besides'
+  SEQID_MINUTES, SEQID_SEED, SEQID_FAULTS, PROVE_TESTS, PACKAGES
+             length and seed of random runs; the least number of failovers under
+             Patroni; the files that prove runs; packages to install besides'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
@@ -107,15 +107,19 @@ run_suite()
 	esac
 }
 
-# A TAP file that dies says why in its log only.
+# A TAP file that dies says why in its log only, and its servers in theirs.
 show_reasons()
 {
-	local log
+	local log server
 
 	cat "$work"/source/regression.diffs "$work"/source/output_iso/regression.diffs 2>/dev/null || true
 	for log in $(grep -lE 'not ok| at t/.* line [0-9]+' "$work"/source/tmp_check/log/regress_log_* 2>/dev/null); do
 		echo "== ${log##*/}"
 		tail -n 20 "$log"
+		# Its servers; polls repeat one statement.
+		for server in "${log%/*}/${log##*/regress_log_}"_*.log; do
+			[ ! -e "$server" ] || { echo "== ${server##*/}"; grep -vE 'LOG:  statement:|STATEMENT:' "$server" | tail -n 20 || true; }
+		done
 	done
 }
 

@@ -155,7 +155,71 @@ run($create) for 1, 2;
 is($on_standby->(0, ''), '1 2', 'replica: a plain reader');
 late_commit('replica', sub ($last) { return $on_standby->($last, 'AND id < (SELECT bound FROM outbox_settled)') });
 is(outcome($standby, "SELECT $settled FROM outbox"), '25006', 'replica: the function raises an error');
-$standby->stop;
+
+# A position on the primary, with rows from a standby: what the reader gets, undef if the
+# standby has not replayed the CALL
+sub try_standby ($primary, $from)
+{
+	my ($begins, $reads, $ends) = map {
+		my $name = $_;
+		map { $_->{text} } grep { ($_->{recipe} // '') eq $name } @{ $page->{blocks} }
+	} 'primary begins', 'standby reads', 'primary ends';
+	my $session = SeqidSession->new($primary);
+	$session->query($begins);
+	my @values = split ' ', $session->query('\echo :last :horizon :lsn :timeline :lifetime');
+	my $values = join "\n", map { "\\set $_ " . shift @values } qw(last horizon lsn timeline lifetime);
+	my ($has, @rows) = split ' ', ids(0, "$values\n$reads", $from);
+	$session->query($has eq 't' ? $ends : 'ROLLBACK');
+	is($session->errors, '', 'no statement on the primary fails');
+	$session->close;
+	return $has eq 't' ? join ' ', @rows : undef;
+}
+
+sub read_standby ($primary, $from)
+{
+	my $ids;
+
+	poll_until { defined($ids = try_standby($primary, $from)) } 20;
+	return $ids // 'nothing replayed';
+}
+
+# Another standby is promoted, and does not have row 3, which the first standby has.
+set_up();
+run("INSERT INTO outbox_reader (name) VALUES ('control')");
+my $successor = new_standby($node, 'successor');
+$node->wait_for_catchup($_) for $standby, $successor;
+$successor->stop;
+run(insert('lost'));
+$node->wait_for_catchup($standby);
+is(read_standby($node, $standby), '1 2 3', 'a standby that follows: its rows are read');
+is(read_standby($node, $standby), '', 'a standby that follows: they come once');
+$successor->append_conf('postgresql.conf', q(primary_conninfo = ''));
+$successor->start;
+$successor->promote;
+$successor->safe_psql('postgres', q{SELECT setval('outbox_id_seq', 2)});
+is($successor->safe_psql('postgres', insert('kept')), 3, 'a failover: the key comes again');
+my $of = q{SELECT last_id FROM outbox_reader WHERE name = 'control'};
+my $from_standby = ids($successor->safe_psql('postgres', $of), 'SELECT id FROM outbox WHERE id > :last ORDER BY id', $standby);
+is($from_standby, '1 2 3', 'a standby that does not follow: without the CALL its rows are read');
+$successor->safe_psql('postgres', "UPDATE outbox_reader SET last_id = 3 WHERE name = 'control'");
+is($successor->safe_psql('postgres', "SELECT count(*) FROM outbox WHERE id > ($of)"), 0, 'and the row of the new primary is missed');
+ok(!(poll_until { defined try_standby($successor, $standby) } 1), 'with the CALL nothing is read');
+my $follower = new_standby($successor, 'follower');
+$successor->wait_for_catchup($follower);
+is(read_standby($successor, $follower), '1 2 3', 'a standby that follows the new primary: the row is not missed');
+
+# A position that is taken from the standby
+my $from_position = q{SELECT id FROM outbox WHERE id > (SELECT last_id FROM outbox_reader WHERE name = 'mail') ORDER BY id};
+$successor->safe_psql('postgres', q{UPDATE outbox_reader SET last_id = 0});
+$successor->wait_for_catchup($follower);
+$follower->safe_psql('postgres', 'SELECT pg_wal_replay_pause()');
+is(ids(0, $from_position, $follower), '1 2 3', 'a position from the standby: rows are read');
+$successor->safe_psql('postgres', q{UPDATE outbox_reader SET last_id = 3});
+is(ids(0, $from_position, $follower), '1 2 3', 'a position from the standby: they come again');
+$follower->safe_psql('postgres', 'SELECT pg_wal_replay_resume()');
+$successor->wait_for_catchup($follower);
+is(ids(0, $from_position, $follower), '', 'a position from the standby: until the UPDATE is replayed');
+$_->stop for $follower, $successor, $standby;
 
 # SQL alone: the value is read before the holders
 my $sql = slurp_file('examples/outbox/settled.sql');

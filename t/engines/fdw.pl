@@ -168,9 +168,13 @@ is(stored($key), 1, 'two phases: which is there');
 my $worker = SeqidSession->new($new);
 my $late_key = $worker->query('BEGIN; INSERT INTO events VALUES (snowflake_nextval(5), $$worker$$) RETURNING id');
 wait_for_bound($late_key);
-cmp_ok($caller->query('CALL citus_settled()'), '<=', $late_key, 'the least horizon is not beyond the key of a worker');
+$caller->send('CALL citus_settled()');
+ok($caller->waits_for($router, 'PgSleep'), 'the procedure waits for a worker that writes');
 $worker->query('COMMIT');
 $worker->close;
+cmp_ok($caller->answer, '<=', $late_key, 'the least horizon is not beyond the key of a worker');
+is($caller->outcome("BEGIN; SELECT 1 FROM pg_current_xact_id(); CALL citus_settled()") =~ s/^1\n//r, 'P0001', 'a caller that has written would wait for itself');
+$caller->query('ROLLBACK');
 
 #
 # Without two phases: the router is killed during a slow COMMIT on the server.
@@ -179,6 +183,7 @@ $old->safe_psql('postgres', q{
 	CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END';
 	CREATE CONSTRAINT TRIGGER hold AFTER INSERT ON events DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION hold()});
 $router->safe_psql('postgres', q{CREATE FOREIGN TABLE slow (id bigint, note text) SERVER old OPTIONS (table_name 'events')});
+$old->safe_psql('postgres', recipe('key-locks'));
 my $slow = SeqidSession->new($old);
 my $killed = SeqidSession->new($router);
 $slow->query('SELECT pg_advisory_lock(1)');
@@ -190,9 +195,15 @@ cmp_ok(outcome($router, "CALL seqid.horizon() \\gset\nSELECT :snowflake"), '<=',
 outcome($router, "SELECT pg_terminate_backend($killed->{pid})");
 wait_for_bound($key);
 is(stored($key), 0, 'the router is killed: below its horizon the row is missed');
+is(outcome($old, 'SELECT count(*) FROM pg_prepared_xacts'), 0, 'no transaction is prepared');
 my $running = sub { return split /\n/, outcome($old, recipe('running')) };
 my @running = $running->();
 cmp_ok(@running, '>', 0, 'but its transaction runs on the server');
+my $key_bound = "\\set snowflake 9223372036854775807\n" . recipe('key-bound');
+cmp_ok(outcome($old, $key_bound), '<=', $key, 'the lock of the key lowers the bound');
+cmp_ok(outcome($old, $key_bound), '>', $key - (1 << 32), 'to its time');
+$caller->send('CALL citus_settled()');
+ok($caller->waits_for($router, 'PgSleep'), 'the procedure waits for it');
 $slow->query('SELECT pg_advisory_unlock(1)');
 ok( poll_until
 	{
@@ -201,7 +212,9 @@ ok( poll_until
 		!grep { $still{$_} } @running;
 	},
 	'and ends');
+cmp_ok($caller->answer, '>', $key, 'the bound is beyond the row');
 is(stored($key), 1, 'then the row is not missed');
+is(outcome($old, $key_bound), 9223372036854775807, 'and no lock lowers the bound');
 
 # The condition: a row that is inserted after its key's transaction has ended.
 $old->safe_psql('postgres', 'DROP TRIGGER hold ON events');
@@ -212,5 +225,11 @@ outcome($old, "INSERT INTO events VALUES ($key, 'too late')");
 is(stored($key), 1, 'a row that is inserted later appears below the bound');
 is($caller->errors, '', 'no call fails');
 $_->close for $caller, $slow;
+
+# DROP EXTENSION drops the tables whose partition key needs it.
+$router->safe_psql('postgres', 'CREATE TABLE carts_local PARTITION OF carts FOR VALUES IN (30); INSERT INTO carts VALUES (snowflake_nextval(), 1);
+	DROP EXTENSION seqid CASCADE');
+is(outcome($router, "SELECT concat(to_regclass('carts'), to_regclass('carts_20'), to_regclass('carts_local'))"), '', 'the tables of the router are dropped');
+is(outcome($old, 'SELECT count(*) > 0 FROM carts'), 't', 'rows stay on the servers');
 
 done_testing();

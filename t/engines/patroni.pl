@@ -6,12 +6,13 @@
 # repeat any.  Two promotions that do not know of each other take the same timeline, and
 # so the same shard of a common list, but not of lists that differ by node.
 #
-# Where a failover can lose rows, the program of examples/outbox reads them too, on all
-# nodes in turn, with its position outside of the database.  It must read each row that the
-# last primary has; the same program without its tokens must miss some.
+# Where a failover can lose rows, the programs of examples/outbox read them too, on all
+# nodes in turn, with their positions in the database and outside of it.  They must read each
+# row that the last primary has.  The one whose position is outside must miss some without
+# its tokens.
 #
-# Each trial has nodes of its own, which reach each other through cables.  SEQID_MINUTES
-# is for how long the trials are repeated.
+# Each trial has nodes of its own, which reach each other through cables.  With SEQID_FAULTS,
+# all trials run, again until there were so many faults; without it, a few of them, once.
 
 use v5.36;
 use FindBin;
@@ -21,7 +22,7 @@ use File::Basename qw(basename);
 use HTTP::Tiny;
 
 # {shards} has one list for all nodes or one for each; {faults} are names of %fault below.
-# Where {slow} is set, the clocks of nodes 2 and 3 are behind by more than a failover
+# {more} are those that SEQID_FAULTS adds.  Where {slow} is set, the clocks of nodes 2 and 3 are behind by more than a failover
 # takes.  A new primary then begins at its mark, and the ids of lost WAL are above that.
 my ($one, $common, $own) = (['5'], ['16-31'], [ '16-19', '20-23', '24-27' ]);
 my $lost_twice = 'hide cut run lose promote run lose find promote pass';
@@ -29,15 +30,15 @@ my $split_twice = 'hide stop promote run stop find promote run';
 my @trials = (
 	{ name => 'WAL lost, one shard', shards => $one, slow => 1, repeats => 1,
 		faults => 'cut run lose promote pass' },
-	{ name => 'WAL lost, common list', shards => $common, slow => 1,
+	{ name => 'WAL lost, common list', shards => $common, slow => 1, more => 1,
 		faults => 'cut run lose promote pass' },
 	{ name => 'two primaries, one shard', shards => $one, repeats => 1, faults => 'stop promote run' },
-	{ name => 'two primaries, common list', shards => $common, faults => 'stop promote run' },
-	{ name => 'synchronous, Patroni stopped', shards => $one, slow => 1, synchronous => 1,
+	{ name => 'two primaries, common list', shards => $common, more => 1, faults => 'stop promote run' },
+	{ name => 'synchronous, Patroni stopped', shards => $one, slow => 1, synchronous => 1, more => 1,
 		faults => 'stop promote silent run' },
 	{ name => 'synchronous, node frozen', shards => $one, slow => 1, synchronous => 1,
 		faults => 'stop freeze promote thaw silent run demote' },
-	{ name => 'WAL lost twice, common list', shards => $common, slow => 1, repeats => 1,
+	{ name => 'WAL lost twice, common list', shards => $common, slow => 1, repeats => 1, more => 1,
 		faults => $lost_twice },
 	{ name => 'WAL lost twice, list per node', shards => $own, slow => 1, faults => $lost_twice },
 	{ name => 'three primaries, common list', shards => $common, repeats => 1, faults => $split_twice },
@@ -181,11 +182,13 @@ my $client = 'while :; do echo "$0" | psql -XAtq -v ON_ERROR_STOP=1 -d "$1" 2>/d
 my $query = 'SELECT snowflake_nextval() FROM generate_series(1, 100) \watch 0.005';
 
 # Readers: a program is killed after a while, and begins again on the next node.
-my $program = slurp_file("$FindBin::RealBin/../../examples/outbox/reader_outside.py");
+my ($inside, $outside) = map { slurp_file("$FindBin::RealBin/../../examples/outbox/$_.py") } qw(reader reader_outside);
 my %program = (
-	tokens => $program,
-	none => $program =~ s/^ +return max\(.*/        return max(map(int, position_of.values()), default=BEGINNING)/mr);
+	'in the database' => $inside,
+	'with tokens' => $outside,
+	'without tokens' => $outside =~ s/^ +return max\(.*/        return max(map(int, position_of.values()), default=BEGINNING)/mr);
 my %missed = map { $_ => 0 } keys %program;
+my $rows = 0;
 my $turns = 'while :; do for port in $3 $4 $5; do PGHOST=$0 PGDATABASE=postgres PGPORT=$port timeout --foreground 0.7 python3 $1 $2 2>/dev/null; done; done';
 my $insert = 'INSERT INTO outbox (topic) VALUES (gen_random_uuid()) \watch 0.02';
 my (%reader, $readers);
@@ -195,32 +198,42 @@ sub start_readers
 	$readers = PostgreSQL::Test::Utils::tempdir;
 	$node[0]{server}->safe_psql('postgres', q{
 		CREATE TABLE outbox (id bigserial PRIMARY KEY, topic text NOT NULL, payload jsonb NOT NULL DEFAULT '{}');
-		CREATE TABLE outbox_token (token uuid PRIMARY KEY, written timestamptz DEFAULT now())});
+		CREATE TABLE outbox_token (token uuid PRIMARY KEY, written timestamptz DEFAULT now());
+		CREATE TABLE outbox_reader (name text PRIMARY KEY, last_id bigint NOT NULL DEFAULT 0);
+		INSERT INTO outbox_reader VALUES ('reader')});
 	$_->{writer} = spawn('/dev/null', 'sh', '-c', $client, $insert, $_->{server}->connstr('postgres')) for @node;
-	for my $with (keys %program)
+	for my $where (keys %program)
 	{
-		append_to_file("$readers/$with.py", $program{$with});
-		$reader{$with} = spawn("$readers/$with", 'sh', '-c', $turns, $node[0]{server}->host,
-			"$readers/$with.py", "$readers/$with.positions", map { $_->{server}->port } @node);
+		my $directory = "$readers/$where";
+
+		mkdir $directory;
+		append_to_file("$directory/program", $program{$where});
+		$reader{$where} = spawn("$directory/rows", 'sh', '-c', "cd '$directory'; $turns", $node[0]{server}->host,
+			'program', 'reader', map { $_->{server}->port } @node);
 	}
 }
 
-# The rows of the last primary that a reader did not get.
-sub missed_by ($with)
+sub rows_of_last_primary
 {
-	my %got = map { $_ => 1 } split /\n/, slurp_file("$readers/$with");
+	return split /\n/, $primaries[-1]{server}->safe_psql('postgres', q{SELECT id || ' ' || topic FROM outbox});
+}
 
-	return scalar grep { !$got{$_} } split /\n/,
-	  $primaries[-1]{server}->safe_psql('postgres', q{SELECT id || ' ' || topic FROM outbox});
+# The rows of the last primary that a reader did not get.
+sub missed_by ($where)
+{
+	my %got = map { $_ => 1 } split /\n/, slurp_file("$readers/$where/rows");
+
+	return scalar grep { !$got{$_} } rows_of_last_primary();
 }
 
 sub judge_readers
 {
 	kill_groups(map { $_->{writer} } @node);
-	ok((poll_until { missed_by('tokens') == 0 } 60), "$trial->{name}: with tokens no row is missed")
-	  or $missed{tokens} += missed_by('tokens');
-	$missed{none} += missed_by('none');
-	note("$trial->{name}: without tokens " . missed_by('none') . ' rows are missed');
+	$rows += rows_of_last_primary();
+	ok((poll_until { missed_by($_) == 0 } 60), "$trial->{name}: with a position $_ no row is missed")
+	  for 'in the database', 'with tokens';
+	$missed{$_} += missed_by($_) for keys %program;
+	note("$trial->{name}: without tokens " . missed_by('without tokens') . ' rows are missed');
 }
 
 sub start_cluster
@@ -334,17 +347,23 @@ sub run_trial
 	return 1;
 }
 
-my ($until, $trials) = (time + 60 * ($ENV{SEQID_MINUTES} // 0), 0);
+my ($faults, $double, $trials) = (0, 0, 0);
 do
 {
-	for (@trials)
+	for (grep { $ENV{SEQID_FAULTS} || !$_->{more} } @trials)
 	{
+		my $promotions = () = $_->{faults} =~ /promote/g;
+
 		($trial, $scope) = ($_, 'trial' . ++$trials);
 		eval { run_trial() } or fail("$trial->{name}: $@");
 		stop_cluster();
+		$faults += $promotions;
+		$double += $promotions == 2;
 	}
-} while time < $until;
-is($missed{tokens}, 0, 'a position with tokens: no row is missed');
-cmp_ok($missed{none}, '>', 0, 'a position without them: rows are missed');
+} while $faults < ($ENV{SEQID_FAULTS} // 0);
+note("$faults faults, of which $double trials have two; rows $rows, missed by positions: ",
+	join ', ', map { "$_ $missed{$_}" } sort keys %missed);
+is($missed{$_}, 0, "a position $_: no row is missed") for 'in the database', 'with tokens';
+cmp_ok($missed{'without tokens'}, '>', 0, 'a position without tokens: rows are missed');
 
 done_testing();

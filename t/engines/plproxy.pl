@@ -92,6 +92,9 @@ $router->safe_psql('postgres', "BEGIN; SELECT * FROM uri_ids('{rolled back}'); R
 is(grep({ $_ } every_server("SELECT count(*) FROM uris WHERE term = 'rolled back'")),
 	1, 'a term remains if the caller rolls back');
 
+like(full_outcome($router, "CREATE SERVER three FOREIGN DATA WRAPPER plproxy OPTIONS ($part[0], $part[1], $part[2])"),
+	qr/invalid number of partitions/, 'three servers need modular_mapping');
+
 # A fourth server: rows are moved.  Terms are copied, because the server that assigned an
 # id is still asked for its term.
 my ($moved, $astray) = (0, 0);
