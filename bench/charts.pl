@@ -3,8 +3,8 @@
 #
 # usage: bench/charts.pl FROM TO
 #
-# The directory FROM has results.tsv, growth.tsv and machine.txt of run.sh --out; the
-# charts, SVG files, go to the directory TO.
+# The directory FROM has results.tsv, growth.tsv and machine.txt of run.sh --out, and can have
+# stores.tsv and stores.txt of stores.sh; the charts, SVG files, go to the directory TO.
 
 use strict;
 use warnings;
@@ -39,8 +39,7 @@ sub rows_of
 
 my @results = rows_of('results.tsv');
 my @growth = rows_of('growth.tsv');
-open my $in, '<', "$from/machine.txt" or die "$from/machine.txt: $!\n";
-my ($machine, $command) = <$in> =~ /^(.*); (.*)/ or die "$from/machine.txt has no command\n";
+my @stores = -e "$from/stores.tsv" ? rows_of('stores.tsv') : ();
 open my $draw, '|-', $^X, "$RealBin/../docs/diagrams/draw.pl", $to, '-' or die "draw.pl: $!\n";
 
 sub draw
@@ -65,6 +64,18 @@ sub in_order
 	return map { my $origin = $_; grep { origin_of($_) eq $origin } @subjects } @origins;
 }
 
+# The machine and the command of a file, as the last lines of a chart.
+sub caption
+{
+	my ($file, $height) = @_;
+
+	open my $in, '<', "$from/$file" or die "$from/$file: $!\n";
+	my ($machine, $command) = <$in> =~ /^(.*); (.*)/ or die "$from/$file has no command\n";
+	draw('text', 20, $height - 24, 'start', $machine, 'small');
+	draw('text', 20, $height - 8, 'start', $command, 'small');
+	return;
+}
+
 # begin NAME TITLE HEIGHT SUBJECT ...: a chart with the legend of its subjects, and the
 # machine and the command below.
 sub begin
@@ -81,8 +92,7 @@ sub begin
 		draw('text', $x + 18, 48, 'start', $legend{$origin}, 'small');
 		$x += 36 + 7 * length $legend{$origin};
 	}
-	draw('text', 20, $height - 24, 'start', $machine, 'small');
-	draw('text', 20, $height - 8, 'start', $command, 'small');
+	caption('machine.txt', $height);
 	return $x;
 }
 
@@ -152,6 +162,56 @@ sub lines
 	return;
 }
 
+# stores BESIDE: how late programs get their events beside a transaction, on a logarithmic
+# axis, and how many they lose.
+sub stores
+{
+	my ($beside) = @_;
+	my %row = map { ("$_->{store} $_->{kind}" => $_) } grep { $_->{beside} eq $beside } @stores or return;
+	my @programs = (
+		[ loader_view => 'one SELECT' ],
+		[ emmett => 'emmett-postgresql' ],
+		[ kysely => 'emmett-event-store-kysely' ],
+		[ dcb => 'event-store-postgres (DCB)' ]);
+	my ($height, $y) = (138 + 56 * @programs, 60);
+	my $bottom = $height - 78;
+	my $title = "Median time from an append to its handler, beside a transaction that has written $beside";
+	my $x_of = sub { 230 + 95 * log($_[0] / 10) / log(10) };
+
+	draw('diagram', 'stores', 760, $height, $title);
+	draw('text', 20, 24, 'start', $title, 'title');
+	draw(qw(box 20 38 12 12 core), '');
+	draw(qw(text 38 48 start), 'as it is', 'small');
+	draw(qw(box 110 38 12 12 seqid), '');
+	draw(qw(text 128 48 start), 'with seqid', 'small');
+	draw(qw(text 220 48 start), 'The transaction is open for 30 s. Logarithmic axis.', 'small');
+	for my $tick ([ 10, '10 ms' ], [ 100, '100 ms' ], [ 1000, '1 s' ], [ 10000, '10 s' ], [ 100000, '100 s' ])
+	{
+		my $x = $x_of->($tick->[0]);
+
+		draw(qw(line axis), $x, 56, $x, $bottom);
+		draw('text', $x, $bottom + 16, 'middle', $tick->[1], 'small');
+	}
+	for my $program (@programs)
+	{
+		my ($store, $label) = @$program;
+
+		draw('text', 222, $y + 24, 'end', $label);
+		for my $kind (qw(stock seqid))
+		{
+			my ($events, $lost, $p50) = map { s/(?<=\d)(?=(\d{3})+$)/,/gr } @{ $row{"$store $kind"} }{qw(events lost p50)};
+			my $end = $x_of->($row{"$store $kind"}{p50});
+
+			draw('box', 230, $y, $end - 230, 18, $kind eq 'stock' ? 'core' : 'seqid', '');
+			draw('text', $end + 8, $y + 14, 'start', "$p50 ms, lost " . ($lost ? "$lost of $events" : 'none'), 'small');
+			$y += 20;
+		}
+		$y += 16;
+	}
+	caption('stores.txt', $height);
+	return;
+}
+
 bars('throughput', 'Million keys a second, 8 clients, 1,000 keys a transaction', 'contended', 'keys/s', 1e-6, '%.1f');
 bars('inserts', 'Thousand rows a second, INSERT ... SELECT', 'insert', 'rows/s', 1e-3, '%.0f');
 bars('wal', 'Bytes of WAL a row, INSERT ... SELECT', 'insert', 'WAL bytes/row', 1, '%.0f');
@@ -160,6 +220,7 @@ bars('fragmentation', 'Fragmentation of the index in percent, 8 clients insertin
 bars('outbox', 'Milliseconds from a commit to when a reader has its row, median', 'outbox', 'p0.5', 1, '%.0f');
 bars('outbox_writers', 'Transactions a second of 8 clients that write an outbox', 'outbox', 'tps', 1, '%.0f');
 lines('wrap', 'Size of the index while old rows are deleted, except one in twenty', 'wrap', 'index_size', 1 / 2**20, 'MB');
+stores('another table');
 close $draw or die "draw.pl failed\n";
 
 __DATA__
