@@ -635,6 +635,6 @@ DO $$ DECLARE n unknown_id; BEGIN COMMIT; GET DIAGNOSTICS n = ROW_COUNT; RAISE N
 DROP DOMAIN unknown_id;
 
 DROP TABLE uris, words, many, growing, passing;
-DROP FUNCTION noise, without, as_user, intern_head, change, swap, go_round, keep_out, take_away;
+DROP FUNCTION noise, without, as_user, intern_head, change, swap(), go_round, keep_out, take_away;
 SET client_min_messages = warning;
 DROP SCHEMA intern_s CASCADE;

@@ -5,9 +5,10 @@ package SeqidNeighbours;
 
 use v5.36;
 use Exporter 'import';
+use PostgreSQL::Test::Utils ();
 use Test::More ();
 
-our @EXPORT = qw(create errors_of used_beside);
+our @EXPORT = qw(create errors_of own_tests_pass used_beside);
 
 my $use = <<'SQL';
 CREATE TABLE seqid_orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5), key uuid NOT NULL DEFAULT comb_uuid(), word bigint);
@@ -44,6 +45,18 @@ sub used_beside ($node, $database, $what, @statements)
 
 	# The horizon, and that all is right.
 	Test::More::like($answer, qr/\n?t$/, $what) or Test::More::diag($answer);
+}
+
+# own_tests_pass($node, $beside, @arguments): asserts that seqid's tests pass on this server; the
+# arguments are of make.
+sub own_tests_pass ($node, $beside, @arguments)
+{
+	# The variables of the make that runs this test are not for the one that it runs.
+	local %ENV = map { $_ => $ENV{$_} } grep { !/^M.*FLAGS$|^MAKE|^TAP_TESTS$/ } keys %ENV;
+	local @ENV{qw(PGHOST PGPORT)} = ($node->host, $node->port);
+
+	Test::More::ok(PostgreSQL::Test::Utils::run_log([ 'make', '-s', 'PG_CONFIG=pg_config', @arguments, 'installcheck' ]), "seqid's tests beside $beside")
+	  or Test::More::diag(map { -e $_ ? PostgreSQL::Test::Utils::slurp_file($_) : () } 'regression.diffs', 'output_iso/regression.diffs');
 }
 
 1;

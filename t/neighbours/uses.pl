@@ -2,8 +2,9 @@
 #	  Extensions at work on a table whose keys are snowflakes.
 #
 # pg_repack moves the table while rows arrive, PgQ and table_log log its changes, periods
-# keeps its history, plpgsql_check reads a function that calls seqid, and PoWA sees its
-# statements.  What is not installed is skipped.
+# keeps its history, plpgsql_check reads a function that calls seqid, pldebugger stops one,
+# pg_fact_loader sums up by the time in keys, and PoWA sees its statements.  What is not
+# installed is skipped.
 
 use v5.36;
 use FindBin;
@@ -13,8 +14,8 @@ use SeqidTest;
 
 # PoWA's worker takes no snapshots.
 my ($directory) = run_command([ 'pg_config', '--pkglibdir' ]);
-my $powa = -f "$directory/powa.so" ? ', powa' : '';
-my $node = new_server('main', extension => 0, conf => "shared_preload_libraries = 'pg_stat_statements$powa'\npowa.frequency = -1\n");
+my $libraries = join ', ', 'pg_stat_statements', grep { -f "$directory/$_.so" } qw(powa plugin_debugger);
+my $node = new_server('main', extension => 0, conf => "shared_preload_libraries = '$libraries'\npowa.frequency = -1\n");
 
 # use_of($extension => sub ($database) { ... }): with an empty table of keys, and one of keys
 # in a row of 100.
@@ -72,6 +73,39 @@ use_of(plpgsql_check => sub ($database) {
 		CREATE FUNCTION wrong() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN snowflake_nextval(5, 6, 7); END'});
 	is($node->safe_psql($database, "SELECT * FROM plpgsql_check_function('place(text)', other_warnings => false)"), '', 'plpgsql_check: nothing to say');
 	like($node->safe_psql($database, "SELECT * FROM plpgsql_check_function('wrong()')"), qr/snowflake_nextval/, 'plpgsql_check: finds a wrong call');
+});
+
+use_of(pldbgapi => sub ($database) {
+	$node->safe_psql($database, q{
+		CREATE FUNCTION place(item text) RETURNS bigint LANGUAGE plpgsql AS $$
+		DECLARE
+			key bigint;
+		BEGIN
+			key := snowflake_nextval(5);
+			INSERT INTO orders VALUES (key, item);
+			RETURN key;
+		END $$});
+	my ($debugger, $debugged) = map { SeqidSession->new($node, $database) } 1 .. 2;
+	my $listener = $debugger->query('SELECT pldbg_create_listener()');
+	$debugger->query("SELECT pldbg_set_global_breakpoint($listener, 'place(text)'::regprocedure, NULL, NULL)");
+	$debugged->send("SELECT place('debugged')");
+	$debugger->query("SELECT pldbg_$_($listener)") for qw(wait_for_target wait_for_breakpoint step_over);
+	my ($shard, $key) = split /\|/, $debugger->query("SELECT snowflake_shard(value::bigint), value FROM pldbg_get_variables($listener) WHERE name = 'key'");
+	is($shard, 5, 'pldebugger: shows the key');
+	$debugger->send("SELECT pldbg_continue($listener)");
+	is($debugged->answer, $key, 'pldebugger: the function goes on');
+	$_->abandon for $debugger, $debugged;
+});
+
+use_of(pg_fact_loader => sub ($database) {
+	$node->safe_psql($database, q{INSERT INTO orders (item) SELECT n FROM generate_series(1, 50) n;
+		CREATE TABLE items (day date PRIMARY KEY, items bigint);
+		CREATE FUNCTION count_items() RETURNS void LANGUAGE sql AS $$
+			INSERT INTO items SELECT snowflake_timestamp(id)::date, count(*) FROM orders GROUP BY 1 $$;
+		INSERT INTO fact_loader.fact_tables (fact_table_relid, enabled, use_daily_schedule, daily_scheduled_time, daily_scheduled_tz, daily_scheduled_proid)
+			VALUES ('items', true, true, '00:00', 'UTC', 'count_items'::regproc);
+		SELECT fact_loader.worker()});
+	is($node->safe_psql($database, 'SELECT sum(items) FROM items'), 50, 'pg_fact_loader: counts by the time in the keys');
 });
 
 use_of(pgq => sub ($database) {
