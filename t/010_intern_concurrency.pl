@@ -96,7 +96,7 @@ sub kept_rows
 		$sessions[$client]->query("\\set QUIET on");
 		$sessions[$client]->send("\\i $directory/$client.sql");
 	}
-	SeqidSession::wait_until_blocked($node, @sessions);
+	wait_until_blocked($node, @sessions);
 	$gate->query('ROLLBACK');
 	$gate->close;
 	until (8 == grep { $_->answered } @sessions)
@@ -150,7 +150,7 @@ sub kept_rows
 		$holder->query('BEGIN');
 		$holder->query("SELECT intern_id('large', '$held')");
 		$session->send($million);
-		SeqidSession::wait_until_blocked($node, $session);
+		wait_until_blocked($node, $session);
 		$node->safe_psql('postgres', "SELECT pg_cancel_backend($session->{pid})");
 		is($session->answer, '', "cancelled at $held: nothing is returned");
 		like($session->errors, qr/^ERROR:  57014: canceling statement due to user request$/m,
@@ -167,7 +167,7 @@ sub kept_rows
 	my $kept = $session->query("SELECT intern_id('large', 'kept')");
 	$session->query('SAVEPOINT a');
 	$session->send("SELECT intern_ids('large', '{before,held,kept,zero}')");
-	SeqidSession::wait_until_blocked($node, $session);
+	wait_until_blocked($node, $session);
 	$node->safe_psql('postgres', "SELECT pg_cancel_backend($session->{pid})");
 	$session->answer;
 	like($session->errors, qr/57014/, 'cancelled in a subtransaction: query_canceled');

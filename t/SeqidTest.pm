@@ -609,11 +609,4 @@ sub count ($self)
 	return ($keys, $twice);
 }
 
-# The older names.
-package SeqidSession;
-
-*wait_until = \&SeqidTest::wait_until;
-*wait_until_blocked = \&SeqidTest::wait_until_blocked;
-*wait_until_synchronous = \&SeqidTest::wait_until_synchronous;
-
 1;
