@@ -850,8 +850,7 @@ CREATE VIEW seqid.horizon_holders AS
 			  FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
 			 WHERE c.relkind = 'S' AND c.oid IS DISTINCT FROM to_regclass('seqid.clock_mark')
 			   AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-			   AND l.granted
-			   AND l.mode NOT IN ('AccessShareLock', 'RowShareLock', 'ShareLock')) h
+			   AND l.granted AND l.mode NOT IN ('AccessShareLock', 'RowShareLock', 'ShareLock')) h
 	  LEFT JOIN pg_stat_activity a ON a.pid = h.pid
 	  LEFT JOIN (pg_locks l
 				 JOIN pg_prepared_xacts p
