@@ -54,9 +54,11 @@ sub own_tests_pass ($node, $beside, @arguments)
 	# The variables of the make that runs this test are not for the one that it runs.
 	local %ENV = map { $_ => $ENV{$_} } grep { !/^M.*FLAGS$|^MAKE|^TAP_TESTS$/ } keys %ENV;
 	local @ENV{qw(PGHOST PGPORT)} = ($node->host, $node->port);
+	# Two files of tests can do this at the same time.
+	my $output = PostgreSQL::Test::Utils::tempdir;
 
-	Test::More::ok(PostgreSQL::Test::Utils::run_log([ 'make', '-s', 'PG_CONFIG=pg_config', @arguments, 'installcheck' ]), "seqid's tests beside $beside")
-	  or Test::More::diag(map { -e $_ ? PostgreSQL::Test::Utils::slurp_file($_) : () } 'regression.diffs', 'output_iso/regression.diffs');
+	Test::More::ok(PostgreSQL::Test::Utils::run_log([ 'make', '-s', 'PG_CONFIG=pg_config', "EXTRA_REGRESS_OPTS=--outputdir=$output", @arguments, 'installcheck' ]), "seqid's tests beside $beside")
+	  or Test::More::diag(map { -e $_ ? PostgreSQL::Test::Utils::slurp_file($_) : () } "$output/regression.diffs");
 }
 
 1;
