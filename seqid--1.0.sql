@@ -23,6 +23,18 @@ BEGIN
 			HINT = 'Run CREATE EXTENSION seqid, or name a schema other than "seqid".';
 	END IF;
 
+	-- The owner of the schema can rename it, and put functions of its own into another one of
+	-- that name, which this script would call.  The row lock prevents that until the end.
+	PERFORM FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+	  WHERE e.extname = 'seqid' AND quote_ident(n.nspname) = '@extschema@'
+	    FOR SHARE OF n;
+	IF NOT FOUND THEN
+		RAISE serialization_failure USING
+			MESSAGE = 'could not serialize access to the objects of extension "seqid"',
+			DETAIL = 'A schema was renamed while the extension was created.',
+			HINT = 'Try again.';
+	END IF;
+
 	-- Some tools create the schema before the extension when they restore a dump.  An
 	-- empty schema is replaced, if the role that creates the extension can drop it.
 	BEGIN
@@ -976,15 +988,6 @@ BEGIN
 			EXECUTE format('ALTER %s OWNER TO %I', object.name, bootstrap);
 		END IF;
 	END LOOP;
-	-- The owner of a schema can rename it at any time, and put another function there.
-	IF EXISTS (SELECT FROM pg_shdepend s JOIN pg_depend d USING (classid, objid) JOIN pg_extension e ON e.oid = d.refobjid
-				WHERE s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND s.deptype = 'o'
-				  AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'seqid') THEN
-		RAISE serialization_failure USING
-			MESSAGE = 'could not serialize access to the objects of extension "seqid"',
-			DETAIL = 'A schema was renamed while the extension was created.',
-			HINT = 'Try again.';
-	END IF;
 END
 $$;
 

@@ -149,6 +149,30 @@ $node->safe_psql('postgres', 'CREATE EXTENSION seqid');
 }
 
 #
+# Nor can the owner exchange it while a superuser creates the extension there, whose script
+# calls comb_uuid().
+#
+{
+	$node->safe_psql('postgres', 'CREATE DATABASE new OWNER regress_mallory');
+	$node->safe_psql('new', 'SET ROLE regress_mallory; CREATE SCHEMA ids');
+	my ($superuser, $owner, $other) = map { SeqidSession->new($node, 'new') } 1 .. 3;
+
+	$_->query('SET ROLE regress_mallory') for $owner, $other;
+	$owner->query('BEGIN; CREATE SCHEMA seqid');
+	$superuser->send('CREATE EXTENSION seqid SCHEMA ids');
+	wait_until_blocked($node, $superuser);
+	$other->send('ALTER SCHEMA ids RENAME TO other_ids');
+	wait_until_blocked($node, $other);
+	$owner->query('ROLLBACK');
+	$_->answer for $superuser, $other;
+	is( $superuser->query("SELECT count(DISTINCT pronamespace), bool_or(pronamespace = extnamespace) FROM pg_extension
+			JOIN pg_depend ON refobjid = pg_extension.oid JOIN pg_proc ON pg_proc.oid = objid WHERE extname = 'seqid'"),
+		'2|t', 'schema exchanged during CREATE EXTENSION: waits');
+	is(join('', map { $_->errors } $owner, $other, $superuser), '', 'schema exchanged during CREATE EXTENSION: no error');
+	$_->close for $superuser, $owner, $other;
+}
+
+#
 # What a session remembers of dictionaries is limited, and so is the memory that
 # an array takes which cannot be made.
 #
