@@ -950,8 +950,11 @@ BEGIN
 	ELSIF to_regclass('seqid.clock_mark') IS NULL THEN
 		UPDATE pg_class SET relname = 'clock_mark', relnamespace = 'seqid'::regnamespace
 		 WHERE oid = mark;
-		UPDATE pg_depend SET refobjid = 'seqid'::regnamespace
+		-- In pg_catalog it depends on no schema.
+		DELETE FROM pg_depend
 		 WHERE classid = 'pg_class'::regclass AND objid = mark AND refclassid = 'pg_namespace'::regclass;
+		INSERT INTO pg_depend (classid, objid, objsubid, refclassid, refobjid, refobjsubid, deptype)
+		VALUES ('pg_class'::regclass, mark, 0, 'pg_namespace'::regclass, 'seqid'::regnamespace, 0, 'n');
 	END IF;
 
 	RETURN seqid.rewrite_mark(mark);

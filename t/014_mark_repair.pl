@@ -56,10 +56,9 @@ sub check_place ($what)
 {
 	is( shop("SELECT relkind, relpersistence, relowner = 10 FROM pg_class WHERE oid = to_regclass('seqid.clock_mark')"),
 		'S|p|t', "$what: it is a sequence, and the superuser's");
-	is( shop("SELECT count(*) FROM pg_depend d JOIN pg_extension e ON e.oid = refobjid
-			WHERE refclassid = 'pg_extension'::regclass AND extname = 'seqid' AND d.deptype = 'e'
-			AND classid = 'pg_class'::regclass AND objid = to_regclass('seqid.clock_mark')"),
-		'1', "$what: it is the extension's");
+	is( shop("SELECT string_agg(format('%s %s', deptype, pg_describe_object(refclassid, refobjid, 0)), ', ' ORDER BY deptype) FROM pg_depend
+			WHERE classid = 'pg_class'::regclass AND objid = to_regclass('seqid.clock_mark')"),
+		'e extension seqid, n schema seqid', "$what: it is the extension's, and in its schema");
 	is( shop("SELECT has_sequence_privilege('$owner', 'seqid.clock_mark', 'UPDATE'),
 			has_sequence_privilege('regress_seqid_user', 'seqid.clock_mark', 'SELECT'),
 			has_sequence_privilege('regress_seqid_user', 'seqid.clock_mark', 'UPDATE')"),
@@ -103,6 +102,7 @@ my $set = 'ALTER SEQUENCE seqid.clock_mark MINVALUE -10; SELECT setval(\'seqid.c
 for my $case (
 	[ 'missing', $drop, '55000' ],
 	[ 'renamed', 'ALTER SEQUENCE seqid.clock_mark RENAME TO elsewhere', '55000' ],
+	[ 'moved to pg_catalog', 'ALTER SEQUENCE seqid.clock_mark SET SCHEMA pg_catalog', '55000' ],
 	[ 'set to -5', sprintf($set, -5), 'XX001' ],
 	[ 'set past the end', sprintf($set, '3000000000000000'), 'XX001' ],
 	[ 'set to the last bigint', sprintf($set, '9223372036854775807'), 'XX001' ],
