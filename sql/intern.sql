@@ -238,6 +238,8 @@ DROP ROLE regress_intern_policed;
 CREATE SCHEMA "intern S";
 SELECT error_of($$SELECT intern_create('words')$$) AS there_already;
 SELECT error_of($$SELECT intern_create('')$$) AS empty;
+SELECT error_of($$SELECT intern_create('""')$$) AS empty;
+SELECT error_of($$SELECT intern_create('pg_temp.""')$$) AS empty;
 SELECT error_of($$SELECT intern_create('My Urls')$$) AS two_words;
 SELECT intern_create('"My Urls"');
 DROP TABLE "My Urls";
@@ -570,16 +572,19 @@ CREATE FUNCTION keep_out() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN N
 CREATE TRIGGER keep_out BEFORE INSERT ON words FOR EACH ROW EXECUTE FUNCTION keep_out();
 SELECT error_of($$SELECT intern_ids('words', '{lime,kumquat}')$$) AS kept_out;
 DROP TRIGGER keep_out ON words;
--- An event trigger that takes away the table.
+-- An event trigger that takes away the table, or its column.
 CREATE FUNCTION take_away() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN
 	IF to_regclass('taken') IS NOT NULL THEN
 		ALTER TABLE taken RENAME TO taken_away;
+	ELSE
+		ALTER TABLE other RENAME id TO number;
 	END IF;
 END
 $$;
 CREATE EVENT TRIGGER take_away ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION take_away();
 SELECT error_of($$SELECT intern_create('taken')$$) AS taken_away;
+SELECT error_of($$SELECT intern_create('other')$$) AS taken_away;
 DROP EVENT TRIGGER take_away;
 DROP TABLE heads;
 

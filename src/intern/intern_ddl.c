@@ -55,7 +55,7 @@ create_table(RangeVar *name)
 	CommandCounterIncrement();
 }
 
-/* InvalidOid if the name is another table's by now, or the table has not one sequence. */
+/* InvalidOid if the name is another table's by now, or the table lacks id or has not one sequence. */
 static Oid
 sequence_of_new_table(Oid relid)
 {
@@ -66,7 +66,8 @@ sequence_of_new_table(Oid relid)
 		return InvalidOid;
 	sequences = rel->rd_createSubid == InvalidSubTransactionId ? NIL : getOwnedSequences(relid);
 	relation_close(rel, NoLock);
-	return list_length(sequences) == 1 ? linitial_oid(sequences) : InvalidOid;
+	return list_length(sequences) == 1 && get_attnum(relid, "id") != InvalidAttrNumber ?
+		linitial_oid(sequences) : InvalidOid;
 }
 
 static Node *
@@ -96,14 +97,18 @@ set_default(Oid relid, Oid generator, Oid sequence, int prefix_bits)
 	EventTriggerAlterTableEnd();
 }
 
-/* The name of a dictionary, read like the name of a table. */
+/*
+ * The name of a dictionary, read like the name of a table.  A name that is empty, in quotes,
+ * would be one that no statement and no dump can contain.
+ */
 static RangeVar *
 parse_name(Datum argument)
 {
 	char	   *name = text_to_cstring(seqid_short_text(argument, NAME_MAX_BYTES, "name"));
 	List	   *parts;
 
-	if (!SplitIdentifierString(pstrdup(name), '.', &parts) || parts == NIL)
+	if (!SplitIdentifierString(pstrdup(name), '.', &parts) || parts == NIL ||
+		*(char *) llast(parts) == '\0')
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_NAME),
 				 errmsg("invalid dictionary name: \"%s\"", seqid_quotable(name, strlen(name))),
