@@ -65,22 +65,28 @@ statement_sql(const Dictionary *dictionary, StatementKind kind)
 }
 
 static CachedPlanSource *
-source_of(const Statement *statement)
+source_of(SPIPlanPtr plan)
 {
-	return linitial(SPI_plan_get_plan_sources(statement->plan));
+	return linitial(SPI_plan_get_plan_sources(plan));
 }
 
+/*
+ * Whether the statement is one on the table.  The first relation is the one that it names,
+ * which could be a view, of another role, on the table.
+ */
 static bool
-uses_table(const Statement *statement)
+names_table(SPIPlanPtr plan, Oid relid)
 {
-	return list_member_oid(source_of(statement)->relationOids, statement->relid);
+	List	   *relations = source_of(plan)->relationOids;
+
+	return relations != NIL && linitial_oid(relations) == relid;
 }
 
 /* A schema can be renamed while its tables are in use. */
 static void
-check_table(const Statement *statement)
+check_table(SPIPlanPtr plan, Oid relid)
 {
-	if (!uses_table(statement))
+	if (!names_table(plan, relid))
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("could not serialize access to a dictionary"),
@@ -116,20 +122,26 @@ make_plan(Statement *statement)
 							  CURSOR_OPT_GENERIC_PLAN);
 	if (plan == NULL)
 		elog(ERROR, "could not prepare \"%s\": %s", sql, SPI_result_code_string(SPI_result));
+
+	/*
+	 * The planner runs functions, which another role could have put into a
+	 * view.
+	 */
+	check_table(plan, statement->relid);
 	cached = SPI_plan_get_cached_plan(plan);
 	if (cached != NULL)
 		ReleaseCachedPlan(cached, NULL);
 	AtEOXact_GUC(true, level);
 	SPI_keepplan(plan);
 	statement->plan = plan;
-	check_table(statement);
+	check_table(plan, statement->relid);
 }
 
 /* Whether the server would not analyze the statement again. */
 static bool
 can_be_used_again(const Statement *statement)
 {
-	CachedPlanSource *source = source_of(statement);
+	CachedPlanSource *source = source_of(statement->plan);
 
 	return statement->role_changes == role_changes &&
 		CachedPlanIsSimplyValid(source, source->gplan, NULL);
@@ -170,7 +182,7 @@ finish(void *argument)
 
 	if (statement->plan == NULL)
 		return;
-	if (!SPI_plan_is_valid(statement->plan) || !uses_table(statement))
+	if (!SPI_plan_is_valid(statement->plan) || !names_table(statement->plan, statement->relid))
 	{
 		SPI_freeplan(statement->plan);
 		return;
@@ -242,7 +254,7 @@ seqid_sql_run(Statement *statement, Datum *arguments, bool read_only, Datum *res
 	if (code < 0)
 		elog(ERROR, "could not run a statement on a dictionary: %s",
 			 SPI_result_code_string(code));
-	check_table(statement);
+	check_table(statement->plan, statement->relid);
 	if (code == SPI_OK_SELECT && SPI_processed > 0)
 		*result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 	MemoryContextSwitchTo(caller);
