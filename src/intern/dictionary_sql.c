@@ -17,6 +17,7 @@
 #include "catalog/pg_type.h"
 #include "intern/dictionary.h"
 #include "miscadmin.h"
+#include "pg/test_stop.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
@@ -114,6 +115,7 @@ make_plan(Statement *statement)
 	SPIPlanPtr	plan;
 	CachedPlan *cached;
 
+	test_stop(TEST_STOP_NAMED);
 	set_for_planner("enable_seqscan", "off");
 	set_for_planner("enable_indexscan", "on");
 	statement->role_changes = role_changes;

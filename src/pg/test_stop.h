@@ -16,6 +16,7 @@
 #define TEST_STOP_SEQUENCE_READ	5	/* has the next value, not the holders */
 #define TEST_STOP_SEQUENCE_CHECKED	6	/* has checked, not locked it */
 #define TEST_STOP_TERM_FOUND	7	/* found an open row, not compared */
+#define TEST_STOP_NAMED	8		/* has the name of a dictionary, no plan */
 
 #ifdef SEQID_TEST_STOPS
 
