@@ -243,7 +243,7 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 	(void) GetSnapshotData(&now);
 
 	/* Invariant 3. */
-	if (result->next < followed->newest.value)
+	if (result->next < Max(followed->newest.value, followed->usable.value))
 		forget_bounds(followed);
 
 	if (!make_durable(result->page_lsn, wait_for_standbys))
@@ -335,10 +335,10 @@ keep_result(Followed *followed, int64 value, Snapshot snapshot)
 	if (followed->results_made >= RESULTS_KEPT)
 		forget_result(followed, result);
 	result->xmax = InvalidTransactionId;	/* in case that there is no memory */
+	followed->results_made++;
 	copy_snapshot(result, snapshot);
 	result->value = value;
 	result->role = GetUserId();
-	followed->results_made++;
 }
 
 int64
