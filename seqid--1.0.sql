@@ -853,8 +853,7 @@ CREATE VIEW seqid.horizon_holders AS
 			SELECT NULL, l.virtualtransaction,
 				   to_timestamp((l.classid::bigint << 32 | l.objid::bigint) / 1000.0), NULL
 			  FROM pg_locks l
-			 WHERE l.locktype = 'advisory' AND l.objsubid = 53 AND l.pid IS NULL
-			   AND (l.classid <> 0 OR l.objid <> 0)
+			 WHERE l.locktype = 'advisory' AND l.objsubid = 53 AND l.pid IS NULL AND (l.classid <> 0 OR l.objid <> 0)
 			   AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
 			 UNION ALL
 			SELECT DISTINCT l.pid, CASE WHEN l.pid IS NULL THEN l.virtualtransaction END,
@@ -934,8 +933,7 @@ BEGIN
 	END IF;
 
 	IF mark IS NULL THEN
-		CREATE SEQUENCE seqid.clock_mark
-			AS bigint MINVALUE 0 START WITH 0 NO CYCLE;
+		CREATE SEQUENCE seqid.clock_mark AS bigint MINVALUE 0 START WITH 0 NO CYCLE;
 		COMMENT ON SEQUENCE seqid.clock_mark IS
 			'durable upper bound on the timestamps of keys issued in this database, in milliseconds since 1970; do not modify';
 		GRANT SELECT ON SEQUENCE seqid.clock_mark TO PUBLIC;
@@ -944,9 +942,7 @@ BEGIN
 		mark := to_regclass('seqid.clock_mark');
 		-- pg_extension_config_dump() can only be called from an extension's script.
 		UPDATE pg_extension
-		   SET extconfig = array_append(extconfig, mark),
-			   extcondition = array_append(extcondition, '')
-		 WHERE oid = extension;
+		   SET extconfig = array_append(extconfig, mark), extcondition = array_append(extcondition, '') WHERE oid = extension;
 	ELSIF to_regclass('seqid.clock_mark') IS NULL THEN
 		UPDATE pg_class SET relname = 'clock_mark', relnamespace = 'seqid'::regnamespace
 		 WHERE oid = mark;
@@ -1009,8 +1005,6 @@ REVOKE EXECUTE ON FUNCTION @extschema@.snowflake_witness(bigint), @extschema@.sn
 
 SET LOCAL search_path = @extschema@, pg_temp;
 
---
 -- The first key raises the mark above all keys that this server has issued, including those
 -- before the extension was dropped and created again.
---
 SELECT comb_uuid();
