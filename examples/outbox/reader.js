@@ -17,6 +17,8 @@ async function readBatch() {
   await client.query('BEGIN');
   const { rows: [position] } = await client.query(
     'SELECT last_id FROM outbox_reader WHERE name = $1 FOR UPDATE', [reader]);
+  if (!position)
+    throw new Error(`outbox_reader has no reader ${reader}`);
   const { rows } = await client.query(
     `SELECT id, topic, payload FROM outbox
       WHERE id > $1 AND id < seqid.settled('outbox_id_seq') ORDER BY id LIMIT $2`, [position.last_id, AT_MOST]);

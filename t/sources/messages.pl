@@ -16,7 +16,7 @@ my @own = split /;\s+/, 'array size exceeds the maximum allowed; calculated CRC 
 	concurrent update; could not stat file; duplicate key value violates unique constraint; extension "..."
 	is not available; function ... already exists; function ... does not exist; integer out of range; invalid
 	configuration parameter name; lastval is not yet defined in this session; not enough shared memory; null
-	value in column; permission denied; seqid.horizon() is a procedure; unrecognized configuration parameter'
+	value in column; permission denied; schema "..." does not exist; seqid.horizon() is a procedure; unrecognized configuration parameter'
   =~ s/\s+/ /gr;
 
 my $sources = join '', map { open my $in, '<', $_ or die "$_: $!"; <$in> } glob 'src/*.[ch] src/*/*.[ch] seqid--*.sql';
