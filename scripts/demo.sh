@@ -132,6 +132,8 @@ sql -At -v step=$step >"$work/pages.txt" <<-'SQL'
 SQL
 perl "$top/docs/diagrams/draw.pl" "$work" "$work/pages.txt"
 cp "$work/pages.svg" "$picture"
+echo "Keys in order fill their pages, but never the room that deleted rows leave in a page;"
+echo "blocks that come again do, and random keys. If all old rows go, empty pages are used again."
 echo
 echo "Open $file in a browser to see the pages of these indexes."
 echo "docs/tutorial.md goes on from here, and docs/choose.md says which key fits your table."
