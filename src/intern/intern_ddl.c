@@ -55,7 +55,10 @@ create_table(RangeVar *name)
 	CommandCounterIncrement();
 }
 
-/* InvalidOid if the name is another table's by now, or the table lacks id or has not one sequence. */
+/*
+ * The sequence of the new table.  InvalidOid if the name is another table's by now, or an event
+ * trigger has changed the table.
+ */
 static Oid
 sequence_of_new_table(Oid relid)
 {
