@@ -9,12 +9,8 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
-#include "commands/dbcommands.h"
-#include "miscadmin.h"
 #include "state/server_shard.h"
-#include "utils/builtins.h"
 #include "utils/guc_tables.h"
-#include "utils/lsyscache.h"
 
 ServerShard seqid_found_server_shard = {-1, PG_UINT64_MAX};
 
@@ -60,8 +56,7 @@ seqid_require_server_shard(void)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("no shard is set"),
 				 errdetail("\"seqid.shards\" is empty in this session."),
-				 errhint("Choose the shard of this server, for example 5. Then run ALTER DATABASE %s SET seqid.shards = 5 as a superuser and connect again, or pass the shard as an argument.",
-						 quote_identifier(get_database_name(MyDatabaseId)))));
+				 errhint("Choose the shard of this server, for example 5. Then run ALTER SYSTEM SET seqid.shards = '5' and SELECT pg_reload_conf() as a superuser, or pass the shard as an argument.")));
 	return shard;
 }
 
