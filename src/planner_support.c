@@ -68,18 +68,19 @@ comparison(Node *id, Oid bound, Node *range, bool upper)
 static Node *
 simplified(PlannerInfo *root, FuncExpr *call)
 {
-	Node	   *id = linitial(call->args);
-	Node	   *range = lsecond(call->args);
-
 	if (contain_volatile_functions((Node *) call->args) ||
 		contain_subplans((Node *) call->args))
 		return NULL;
 	for (size_t i = 0; i < lengthof(kinds); i++)
 	{
+		Node	   *id;
+		Node	   *range;
 		Oid			bound;
 
 		if (!is_function(call->funcid, kinds[i].in))
 			continue;
+		id = linitial(call->args);
+		range = lsecond(call->args);
 		bound = find_function(get_namespace_oid("seqid", true), kinds[i].bound_name,
 							  TSTZRANGEOID, BOOLOID, kinds[i].bound);
 		if (!OidIsValid(bound) || !compat_can_execute(bound, GetUserId()))
