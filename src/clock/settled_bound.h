@@ -29,14 +29,14 @@
  * seqid_check_followed_sequence(), read_only_sql_transaction if the snapshot was taken
  * during recovery, and program_limit_exceeded if the result for it was forgotten.
  */
-extern int64 seqid_settled_bound(Oid followed, Snapshot snapshot);
+extern int64 seqid_settled_bound(Oid id, Snapshot snapshot);
 
 /*
  * Looks before a statement takes its snapshot, so that seqid_settled_bound() has a bound
  * for it.  Waits up to 50 ms for transactions that end.  Does nothing if the role cannot
  * follow the sequence, or this is a standby.
  */
-extern void seqid_look_ahead(Oid followed);
+extern void seqid_look_ahead(Oid id);
 
 /*
  * Returns a bound for snapshots that are taken later, and waits as seqid_look_ahead() does.
@@ -44,6 +44,6 @@ extern void seqid_look_ahead(Oid followed);
  * for synchronous standbys; raises query_canceled if this wait is cancelled, and the errors
  * of seqid_check_followed_sequence().  Must not be called during recovery.
  */
-extern int64 seqid_settle(Oid followed, XLogRecPtr *lsn);
+extern int64 seqid_settle(Oid id, XLogRecPtr *lsn);
 
 #endif							/* SEQID_SETTLED_BOUND_H */
