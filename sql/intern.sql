@@ -627,6 +627,9 @@ SELECT intern_create(after('ALTER SCHEMA public RENAME TO moved; CREATE SCHEMA p
 SELECT moved.intern_id('late', 'a') AS moved, moved.intern_id(moved.after('ALTER SCHEMA doomed RENAME TO saved', 'doomed.words'::regclass), 'a') AS renamed;
 ROLLBACK;
 RESET client_min_messages;
+ALTER FUNCTION scatter_nextval(regclass, int) SET work_mem = '1MB';
+SELECT error_of($$SELECT intern_create('late')$$);
+ALTER FUNCTION scatter_nextval(regclass, int) RESET ALL;
 -- A name that is too long to be one is refused unread.
 SELECT error_of(format('SELECT intern_create(%L)', repeat('"', 3000000))) AS too_long;
 SELECT intern_create(repeat('x', 1024)) AS cut_off;

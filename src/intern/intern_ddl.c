@@ -147,14 +147,18 @@ intern_create(PG_FUNCTION_ARGS)
 				 errmsg("dictionary %s was changed while it was created",
 						quote_qualified_identifier(name->schemaname, name->relname)),
 				 errhint("Check the event triggers of the database.")));
-	/* An argument of the call can have dropped the extension. */
+	/*
+	 * An argument of the call can have dropped the extension.  A function with settings
+	 * of its own is called by way of another one.
+	 */
 	generator = find_function(get_func_namespace(fcinfo->flinfo->fn_oid), "scatter_nextval",
 							  REGCLASSOID, INT4OID, scatter_nextval);
 	if (!OidIsValid(generator))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
-				 errmsg("function intern_create does not exist"),
-				 errdetail("The function was dropped after the call had begun.")));
+				 errmsg("cannot use function scatter_nextval"),
+				 errdetail("It was dropped after the call had begun, or has settings of its own."),
+				 errhint("Run ALTER FUNCTION scatter_nextval(regclass, int) RESET ALL.")));
 	set_default(relid, generator, sequence, prefix_bits);
 
 	PG_RETURN_OID(relid);
