@@ -147,9 +147,10 @@ intern_create(PG_FUNCTION_ARGS)
 				 errmsg("dictionary %s was changed while it was created",
 						quote_qualified_identifier(name->schemaname, name->relname)),
 				 errhint("Check the event triggers of the database.")));
+
 	/*
-	 * An argument of the call can have dropped the extension.  A function with settings
-	 * of its own is called by way of another one.
+	 * An argument of the call can have dropped the extension.  A function
+	 * with settings of its own is called by way of another one.
 	 */
 	generator = find_function(get_func_namespace(fcinfo->flinfo->fn_oid), "scatter_nextval",
 							  REGCLASSOID, INT4OID, scatter_nextval);
