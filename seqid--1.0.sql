@@ -79,7 +79,7 @@ RETURNS internal
 AS 'MODULE_PATHNAME', 'seqid_planner_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.planner_support(internal) IS
-'planner support of functions that are called NAME_in, and of sets of keys';
+'planner support of snowflake_in, snowflake53_in and comb_uuid_in, and of functions that return sets of keys';
 
 CREATE FUNCTION seqid.snowflake_bound(range tstzrange, upper boolean)
 RETURNS bigint
@@ -158,7 +158,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_witness(bigint) IS
-'make all later snowflake ids of this server''s shard greater than an id, and return it; an error if it is ahead of the clock by more than seqid.max_lead';
+'make all later snowflake ids of this server''s shard greater than an id, and return the id; an error if the id is ahead of the clock by more than seqid.max_lead';
 
 -- 31 is the highest shard that both layouts have.
 CREATE FUNCTION snowflake_backfill(created_at timestamptz, shard bigint,
@@ -275,7 +275,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_witness(bigint) IS
-'make all later snowflake53 ids of this server''s shard greater than an id, and return it; an error if it is ahead of the clock by more than seqid.max_lead';
+'make all later snowflake53 ids of this server''s shard greater than an id, and return the id; an error if the id is ahead of the clock by more than seqid.max_lead';
 
 CREATE FUNCTION snowflake53_backfill(created_at timestamptz, shard bigint,
 	after bigint DEFAULT NULL)
@@ -413,7 +413,7 @@ RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_witness(uuid) IS
-'make all later COMBs of this database greater than a COMB, and return it; an error if it is ahead of the clock by more than seqid.max_lead';
+'make all later COMBs of this database greater than a COMB, and return the COMB; an error if the COMB is ahead of the clock by more than seqid.max_lead';
 
 CREATE FUNCTION comb_uuid_to_mssql(id uuid)
 RETURNS uuid
@@ -765,7 +765,7 @@ COMMENT ON COLUMN seqid.stat_shards.last_id IS 'last id that was reserved';
 COMMENT ON COLUMN seqid.stat_shards.last_time IS 'time of the last id';
 COMMENT ON COLUMN seqid.stat_shards.lead_ms IS 'lead of the last id over the clock, in milliseconds, 0 if there is none';
 COMMENT ON COLUMN seqid.stat_shards.waits IS 'number of times that a call waited for the next millisecond';
-COMMENT ON COLUMN seqid.stat_shards.clock_regressions IS 'number of times that a call found the clock more than 8 ms behind, the longest time that a call waits for';
+COMMENT ON COLUMN seqid.stat_shards.clock_regressions IS 'number of times that a call found the clock more than 8 ms behind the last id of the shard';
 
 --
 -- The settled horizon, for readers that read rows in the order of their keys
@@ -785,7 +785,7 @@ AS 'MODULE_PATHNAME', 'seqid_settled'
 LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
 SUPPORT seqid.settled_support;
 COMMENT ON FUNCTION seqid.settled(regclass) IS
-'bound for the statement that calls it: each row with a smaller value of the sequence is visible to it, or will never appear';
+'bound for the calling statement: each row with a smaller value of the sequence is visible to the statement, or will never appear';
 
 CREATE FUNCTION seqid.settled_snowflake()
 RETURNS bigint
@@ -793,7 +793,7 @@ AS 'MODULE_PATHNAME', 'seqid_settled_snowflake'
 LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
 SUPPORT seqid.settled_support;
 COMMENT ON FUNCTION seqid.settled_snowflake() IS
-'bound for the statement that calls it: each row with a smaller snowflake id of this database is visible to it, or will never appear';
+'bound for the calling statement: each row with a smaller snowflake id of this database is visible to the statement, or will never appear';
 
 CREATE FUNCTION seqid.settled_snowflake53()
 RETURNS bigint
@@ -801,7 +801,7 @@ AS 'MODULE_PATHNAME', 'seqid_settled_snowflake53'
 LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
 SUPPORT seqid.settled_support;
 COMMENT ON FUNCTION seqid.settled_snowflake53() IS
-'bound for the statement that calls it: each row with a smaller snowflake53 id of this database is visible to it, or will never appear';
+'bound for the calling statement: each row with a smaller snowflake53 id of this database is visible to the statement, or will never appear';
 
 CREATE FUNCTION seqid.settled_comb_uuid()
 RETURNS uuid
@@ -809,7 +809,7 @@ AS 'MODULE_PATHNAME', 'seqid_settled_comb_uuid'
 LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
 SUPPORT seqid.settled_support;
 COMMENT ON FUNCTION seqid.settled_comb_uuid() IS
-'bound for the statement that calls it: each row with a smaller COMB of this database is visible to it, or will never appear';
+'bound for the calling statement: each row with a smaller COMB of this database is visible to the statement, or will never appear';
 
 CREATE PROCEDURE seqid.horizon(INOUT horizon timestamptz DEFAULT NULL,
 	INOUT lsn pg_lsn DEFAULT NULL, INOUT timeline bigint DEFAULT NULL,
@@ -833,7 +833,7 @@ RETURNS boolean
 AS 'MODULE_PATHNAME', 'seqid_has_replayed'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.has_replayed(pg_lsn, bigint, bigint) IS
-'whether this server, standby or primary, has the WAL of that primary up to lsn, so that later statements see the rows below the horizon that was returned with it; false for an earlier server lifetime';
+'whether this server has the WAL up to lsn of the primary that returned the arguments with a horizon, so that later statements see all rows below the horizon; false if the primary has a newer server lifetime';
 
 CREATE FUNCTION seqid.horizon_slots(OUT pid int, OUT held timestamptz)
 RETURNS SETOF record
