@@ -10,15 +10,14 @@
 #
 # A commit under synchronous_commit = local or off is seen on the primary before
 # the standby has it. A promotion can lose it. Each row contains its level: rows of
-# other levels, and rows that were read on a standby, must not be lost. If the
-# standby is asynchronous, a promotion can lose rows of all levels and the horizon, so
-# readers start again on each primary.
+# other levels, and rows that were read on a standby, must not be lost.
 
 package Outbox;
 
 use v5.36;
 
 use Exporter qw(import);
+use List::Util qw(max);
 use Time::HiRes qw(time);
 
 use SeqidTest;
@@ -169,23 +168,22 @@ SELECT string_agg(line, E'\\n' ORDER BY part, id COLLATE \"C\") AS lines, (SELEC
 	SELECT 4, to_char(id, '0000000000000000000'), concat_ws('|', 'outbox_identity', id, level)
 	  FROM outbox_identity WHERE id >= :'identity_from' AND id < (SELECT identity FROM place)
 	UNION ALL
-	SELECT 5, '', concat_ws('|', 'poll', :'primary', :asked, :answered, place.*::text, bound.*::text) FROM place, bound) rows \\gset
+	SELECT 5, '', concat_ws('|', 'poll', :asked, :answered, place.*::text, bound.*::text) FROM place, bound) rows \\gset
 \\echo :lines
 ";
 }
 
 # Polls a few times. True if all polls succeed.
-sub poll ($reader, $anew)
+sub poll ($reader)
 {
 	my %server = servers();
 	my $last = -e "$directory/$reader.read" ? `tail -n 1 $directory/$reader.read` : '';
-	my (undef, $primary, undef, undef, @places) = split /[|,()]+/, $last =~ s/\n//r;
+	my (undef, undef, undef, @places) = split /[|,()]+/, $last =~ s/\n//r;
 
-	@places = (0, '00000000-0000-0000-0000-000000000000', 0, 0)
-	  if !defined $primary || $anew && $primary ne $server{primary};
+	@places = (0, '00000000-0000-0000-0000-000000000000', 0, 0) unless @places;
 	return 0 if $reader eq 'replica' && !$server{standby};
 	return run_script("reader_$reader", "$server{primary} dbname=postgres",
-		"\\set ON_ERROR_STOP on\n\\set primary '$server{primary}'\n"
+		"\\set ON_ERROR_STOP on\n"
 		  . "\\set snowflake_from $places[0]\n\\set comb_from $places[1]\n\\set serial_from $places[2]\n\\set identity_from $places[3]\n"
 		  . ((reads($reader) x 10) =~ s/(STANDBY|PRIMARY)/$server{lc $1}/gr),
 		"$reader.read");
@@ -193,11 +191,10 @@ sub poll ($reader, $anew)
 
 # The rows that a reader read, with their levels; the number that came out of order or
 # again; and its polls.
-sub rows_read ($reader, $anew)
+sub rows_read ($reader)
 {
 	my (@rows, @polls, %level, %last);
 	my $out_of_order = 0;
-	my $primary = '';
 
 	for my $line (split /\n/, slurp_file("$directory/$reader.read"))
 	{
@@ -209,8 +206,6 @@ sub rows_read ($reader, $anew)
 			next;
 		}
 		push @polls, \@fields;
-		%level = %last = () if $anew && $fields[0] ne $primary;
-		$primary = $fields[0];
 		for my $row (splice @rows)
 		{
 			my ($table, $id, $level) = @$row;
@@ -225,31 +220,22 @@ sub rows_read ($reader, $anew)
 
 # How many horizons are less than one that was returned before they were asked for. They
 # are field $kind of polls. An unknown one is not a horizon.
-sub horizons_that_went_back ($anew, $kind, @polls)
+sub horizons_that_went_back ($kind, @polls)
 {
 	@polls = grep { $_->[$kind] >= 0 } @polls;
-	my @answered = sort { $a->[2] <=> $b->[2] } @polls;
-	my $went_back = 0;
-	my %greatest;
+	my @answered = sort { $a->[1] <=> $b->[1] } @polls;
+	my ($went_back, $greatest) = (0, 0);
 
-	for my $poll (sort { $a->[1] <=> $b->[1] } @polls)
+	for my $poll (sort { $a->[0] <=> $b->[0] } @polls)
 	{
-		my ($primary, $asked, $horizon) = @$poll[ 0, 1, $kind ];
-
-		while ($answered[0][2] < $asked)
-		{
-			my $before = shift @answered;
-			my $of = $anew ? $before->[0] : '';
-
-			$greatest{$of} = $before->[$kind] if $before->[$kind] > ($greatest{$of} // 0);
-		}
-		$went_back++ if $horizon < ($greatest{ $anew ? $primary : '' } // 0);
+		$greatest = max($greatest, (shift @answered)->[$kind]) while $answered[0][1] < $poll->[0];
+		$went_back++ if $poll->[$kind] < $greatest;
 	}
 	return $went_back;
 }
 
 # Lets readers come to the end, and asserts what they read.
-sub judge_outbox ($node, $anew)
+sub judge_outbox ($node)
 {
 	my $where = $node->connstr('postgres');
 	my %exists;
@@ -273,32 +259,28 @@ sub judge_outbox ($node, $anew)
 
 	for my $reader (@readers)
 	{
-		poll_until { poll($reader, $anew) } or die "reader $reader does not come to the end";
-		my ($level, $out_of_order, @polls) = rows_read($reader, $anew);
-		my $missed_in_all = 0;
+		poll_until { poll($reader) } or die "reader $reader does not come to the end";
+		my ($level, $out_of_order, @polls) = rows_read($reader);
 		for my $table (@tables)
 		{
 			my @rows = grep { $exists{$_} eq $table } keys %exists;
 			my @missed = sort grep { !exists $level->{$_} } @rows;
 
 			diag("$table: " . @rows . ' rows, ' . @missed . " missed by reader $reader in " . @polls . ' polls');
-			$missed_in_all += @missed;
 			is(scalar(@missed), 0, "$reader: no row of $table was missed") or diag("@missed[0, -1], last poll @{ $polls[-1] }")
 			  if $reader ne 'max';
-
-			# A reader that starts again reads what it missed before.
-			cmp_ok(scalar(@missed), '>', 0, "$table: rows are missed by max(id)") if $reader eq 'max' && !$anew;
+			cmp_ok(scalar(@missed), '>', 0, "$table: rows are missed by max(id)") if $reader eq 'max';
 		}
-		cmp_ok($missed_in_all, '>', 0, 'rows are missed by max(id)'), next if $reader eq 'max';
+		next if $reader eq 'max';
 		push @horizons, @polls if $reader ne 'settled';
 		my @lost = grep { !$exists{$_} && ($reader eq 'replica' || $level->{$_} !~ /^(?:local|off)$/) } keys %$level;
 		is($out_of_order, 0, "$reader: all rows came in order and once");
 		is(scalar(@lost), 0, "$reader: no row was lost after it was read");
 	}
 	cmp_ok(scalar(@horizons), '>', 20, 'readers polled');
-	is(horizons_that_went_back($anew, 7, @horizons), 0, 'no horizon went back');
-	is(horizons_that_went_back($anew, 9, @horizons), 0, 'no horizon of the bigserial went back');
-	is(horizons_that_went_back($anew, 10, @horizons), 0, 'no horizon of the identity column went back');
+	is(horizons_that_went_back(6, @horizons), 0, 'no horizon went back');
+	is(horizons_that_went_back(8, @horizons), 0, 'no horizon of the bigserial went back');
+	is(horizons_that_went_back(9, @horizons), 0, 'no horizon of the identity column went back');
 }
 
 1;
