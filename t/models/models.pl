@@ -10,7 +10,6 @@ use IPC::Run ();
 
 my %defaults = (
 	seqid => 'CRASHES=1 CANCELS=0 CLOCK_MAX=3 BACKFILLS=0',
-	servers => 'SHARDS=1 PROMOTIONS=2 CRASHES=1 CLOCK_MAX=2 IDS=8',
 	sequence => 'LAST=2 SESSIONS=2 PREPARES=0 CRASHES=0 SET_BACKS=0 FILES=0 LOSSES=0',
 	settled => 'LAST=2 WRITERS=1 XIDS=2 OWN=0',
 	horizon => 'CLOCK_MAX=2 CRASHES=0 READERS=1 BACKENDS=2 WORKERS=0 PREPARES=0');
@@ -32,13 +31,6 @@ seqid    none      CLOCK_MAX=1 BACKFILLS=1
 *seqid   none      BACKFILLS=1
 seqid    issued    BACKFILLS=1 BACKFILL_READS
 seqid    issued    BACKFILLS=1 BACKFILL_UNCOVERED
-servers  none      SYNCHRONOUS PROMOTIONS=3 IDS=10
-*servers none      SYNCHRONOUS PROMOTIONS=3 CRASHES=2 CLOCK_MAX=3 IDS=10
-servers  none      SHARDS=4 PROMOTIONS=3 IDS=7
-servers  issued    SHARDS=1
-servers  issued    SHARDS=2
-servers  issued    SHARDS=4 GO_BACK
-servers  received  SYNCHRONOUS MARK_DOES_NOT_WAIT
 horizon  none      WORKERS=1 PREPARES=1
 horizon  none      PREPARES=1 CRASHES=1
 horizon  none      BACKENDS=1 WORKERS=1 PREPARES=1 CRASHES=1

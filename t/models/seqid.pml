@@ -8,7 +8,8 @@
  *
  * The server has a synchronous standby, which receives flushed WAL at any later time.
  * After a crash, either the primary restarts from its disk, or the standby is promoted
- * and a new standby is copied from it.  In servers.pml the old primary goes on.
+ * and a new standby is copied from it.  (t/engines/patroni.pl has an old primary that goes
+ * on.)
  *
  * A backend can also return an id for an existing row, of a time that has passed, in a
  * server lifetime before which the shard issued nothing.  A row gets one id.
