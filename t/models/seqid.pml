@@ -21,25 +21,29 @@
  * that does not wait, statements cancelled elsewhere than in the wait for the standby,
  * and a standby that is lost or is named only later.
  *
- * With one of these defined, the model is wrong, and spin must find an id issued twice:
- *	  MARK_AFTER_ID		an id is issued before the mark is flushed
- *	  NO_FLOOR			the mark of an earlier lifetime does not become the floor
- *	  LIFETIME_FIRST	the page gets the lifetime before the floor is raised
- *	  TRUST_PAGE		a mark on the page is relied on before it is flushed
- *	  LEVEL_OF_SESSION	a session under local relies on a mark that the standby lacks;
- *						only ids generated under on must not come again
- *	  BACKFILL_READS	an id of a row only needs a counter that no backend has moved
- *	  BACKFILL_UNCOVERED	an id of a row is returned before the mark covers it
- *
- * models.pl defines CRASHES, CANCELS, CLOCK_MAX and BACKFILLS.
+ * models.pl defines CRASHES=1 CANCELS=0 CLOCK_MAX=3 BACKFILLS=0, and runs:
+ *	  none
+ *	* none CRASHES=2
+ *	* none CRASHES=2 CLOCK_MAX=1 CANCELS=1
+ *	  none CLOCK_MAX=1 CANCELS=1
+ *	  none CLOCK_MAX=1 BACKFILLS=1
+ *	* none BACKFILLS=1
+ *	  issued MARK_AFTER_ID: an id is issued before the mark is flushed
+ *	  issued NO_FLOOR: the mark of an earlier lifetime does not become the floor
+ *	  issued LIFETIME_FIRST: the page gets the lifetime before the floor is raised
+ *	  issued TRUST_PAGE: a mark on the page is relied on before it is flushed
+ *	  issued LEVEL_OF_SESSION: a session under local relies on a mark that the standby
+ *		lacks; only ids generated under on must not come again
+ *	  issued BACKFILLS=1 BACKFILL_READS: an id of a row only needs a counter that no backend
+ *		has moved
+ *	  issued BACKFILLS=1 BACKFILL_UNCOVERED: an id of a row is returned before the mark
+ *		covers it
  */
+
+#include "macros.h"
 
 #define LEASE		2
 #define IDS			8				/* ids from 1 to IDS - 1 */
-
-#define max(a, b)	((a) > (b) -> (a) : (b))
-#define when(condition, action) \
-	if :: condition -> action :: else fi
 
 /* shared memory */
 byte word = 0;

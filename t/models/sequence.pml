@@ -27,38 +27,40 @@
  * Left to the tests: savepoints, standbys, waiting for new holders, and a sequence that is
  * set back and gets beyond the last look before the next one.
  *
- * With one of these defined, the model is wrong, and spin must find the property that
- * fails:
- *	  HOLDERS_FIRST		value: the look finds the holders before it reads the last value
- *	  LOCK_AFTER_VALUE	value: nextval() locks the sequence after it has the value
- *	  LOCK_ENDS_FIRST	value: the lock is released before the row is visible
- *	  PREPARE_UNLOCKS	value: a prepared transaction does not hold the lock
- *	  RESTART_UNLOCKS	value: it does not hold it after a restart
- *	  OWN_IS_NONE		value: the transaction that looks is not among the holders
- *	  NUMBER_OF_NOW		value: a new holder has the number of the look that finds it
- *	  NUMBER_OF_LAST	value: so has a holder that the look before has found
- *	  UNKNOWN_IS_NONE	value: a holder without a number does not count
- *	  KEPT_AT_SET_BACK	value: the memory outlives a last value that is less than before
- *	  KEPT_FOR_FILE		value: the memory outlives the file of the sequence
- *	  KNOWN_AT_SET_BACK	my_known: what a session knows outlives a last value below it
- *	  KNOWN_FOR_FILE	value: what a session knows outlives the file
- *	  KNOWN_TO_MEMORY	my_known: what a session knows is no number of a holder
- *	  NOT_LOGGED		last: the page is not logged
- *	  LOGGED_AHEAD		last: it is logged with the number of values ahead
- *	  NOT_FLUSHED		last: a look does not flush
- *	  OWN_FILE			last: a transaction looks at a file that it has made
- *
- * models.pl defines LAST, SESSIONS, PREPARES, CRASHES, SET_BACKS, FILES, LOSSES.
+ * models.pl defines LAST=2 SESSIONS=2 PREPARES=0 CRASHES=0 SET_BACKS=0 FILES=0 LOSSES=0, and runs:
+ *	  none PREPARES=1 CRASHES=1 LOSSES=1
+ *	  none PREPARES=1 SET_BACKS=1
+ *	  none FILES=1 CRASHES=1
+ *	  none FILES=1 RESTART
+ *	  none SESSIONS=3
+ *	  none LAST=3 CRASHES=2
+ *	  value HOLDERS_FIRST: the look finds the holders before it reads the last value
+ *	  value LOCK_AFTER_VALUE: nextval() locks the sequence after it has the value
+ *	  value LOCK_ENDS_FIRST: the lock is released before the row is visible
+ *	  value PREPARE_UNLOCKS PREPARES=1: a prepared transaction does not hold the lock
+ *	  value RESTART_UNLOCKS PREPARES=1 CRASHES=1: it does not hold it after a restart
+ *	  value OWN_IS_NONE: the transaction that looks is not among the holders
+ *	  value NUMBER_OF_NOW: a new holder has the number of the look that finds it
+ *	  value NUMBER_OF_LAST: so has a holder that the look before has found
+ *	  value UNKNOWN_IS_NONE: a holder without a number does not count
+ *	  value KEPT_AT_SET_BACK SET_BACKS=1: the memory outlives a last value that is less than
+ *		before
+ *	  value KEPT_FOR_FILE FILES=1 RESTART: the memory outlives the file of the sequence
+ *	  my_known KNOWN_AT_SET_BACK SET_BACKS=1: what a session knows outlives a last value
+ *		below it
+ *	  value KNOWN_FOR_FILE FILES=1 RESTART: what a session knows outlives the file
+ *	  my_known KNOWN_TO_MEMORY LOSSES=1: what a session knows is no number of a holder
+ *	  last NOT_LOGGED CRASHES=1: the page is not logged
+ *	  last LOGGED_AHEAD CRASHES=1: it is logged with the number of values ahead
+ *	  last NOT_FLUSHED CRASHES=1: a look does not flush
+ *	  last OWN_FILE FILES=1 CRASHES=1: a transaction looks at a file that it has made
  */
+
+#include "macros.h"
 
 #define NONE		15
 #define AHEAD		2				/* values that WAL is ahead */
 #define PREPARED	SESSIONS		/* the holder that has no process */
-
-#define max(a, b)	((a) > (b) -> (a) : (b))
-#define min(a, b)	((a) < (b) -> (a) : (b))
-#define when(condition, action) \
-	if :: condition -> action :: else fi
 
 /* the files; the second one is made by ALTER SEQUENCE */
 byte last[2];
