@@ -7,6 +7,22 @@
 
 . "$top/scripts/server.sh"
 
+# progress TEXT: what is being done now; on a terminal in the place of the text
+# before, until progress_end.
+progress()
+{
+	if [ -t 2 ]; then
+		printf '\r%-78s' "$1" >&2
+	else
+		say "$1"
+	fi
+}
+
+progress_end()
+{
+	[ ! -t 2 ] || printf '\r%-78s\r' '' >&2
+}
+
 # The builds that are measured; with --against "this against".
 builds=this
 

@@ -45,7 +45,9 @@ make_chroot()
 	# The lists of sid are good for a week; a mirror may be older than that.
 	echo 'Acquire::Check-Valid-Until "false";' |
 		as_root tee "$directory.new/etc/apt/apt.conf.d/90seqid" >/dev/null || return 1
-	[ "$suite" = "$base" ] || add_experimental "$directory.new" || return 1
+	# The PostgreSQL to come, its libraries included, is in experimental.
+	[ "$suite" = "$base" ] ||
+		add_release experimental sid "$directory.new" a=experimental src:postgresql-19 500 || return 1
 	as_root mv "$directory.new" "$directory"
 }
 
@@ -65,33 +67,22 @@ version_chroot()
 		need_emulation "$architecture" || return 1
 	fi
 	make_chroot "$suite" "$directory" "$architecture" || return 1
-	[ "${1%/*}" = 15 ] || add_bookworm "$suite" "$directory"
+	# What the release does not have, such as the PostgreSQL 15 that pg_upgrade begins with
+	[ "${1%/*}" = 15 ] || add_release bookworm "${suite/experimental/sid}" "$directory" n=bookworm '*' 100
 }
 
-# add_bookworm SUITE DIRECTORY: apt takes from bookworm what the release does not have, such
-# as the PostgreSQL 15 that pg_upgrade begins with.
-add_bookworm()
+# add_release RELEASE SUITE DIRECTORY PIN PACKAGES PRIORITY: apt takes packages from another
+# release than the chroot's own.
+add_release()
 {
-	local sources=$2/etc/apt/sources.list.d/bookworm.list
+	local sources=$3/etc/apt/sources.list.d/$1.list
 
 	[ ! -e "$sources" ] || return 0
-	printf '%s\n' 'Package: *' 'Pin: release n=bookworm' 'Pin-Priority: 100' |
-		as_root tee "$2/etc/apt/preferences.d/bookworm" >/dev/null || return 1
-	sed "s/ ${1/experimental/sid} / bookworm /" "$2/etc/apt/sources.list" |
-		as_root tee "$sources.new" >/dev/null || return 1
+	printf '%s\n' "Package: $5" "Pin: release $4" "Pin-Priority: $6" |
+		as_root tee "$3/etc/apt/preferences.d/$1" >/dev/null || return 1
+	sed "s/ $2 / $1 /" "$3/etc/apt/sources.list" | as_root tee "$sources.new" >/dev/null || return 1
 	as_root mv "$sources.new" "$sources" || return 1
-	in_chroot "$2" apt-get update -qq </dev/null
-}
-
-# add_experimental DIRECTORY: apt takes the PostgreSQL to come, its libraries included,
-# from experimental, and everything else from sid.
-add_experimental()
-{
-	sed 's/ sid / experimental /' "$1/etc/apt/sources.list" |
-		as_root tee "$1/etc/apt/sources.list.d/experimental.list" >/dev/null || return 1
-	printf '%s\n' 'Package: src:postgresql-19' 'Pin: release a=experimental' 'Pin-Priority: 500' |
-		as_root tee "$1/etc/apt/preferences.d/seqid" >/dev/null || return 1
-	in_chroot "$1" apt-get update -qq </dev/null
+	in_chroot "$3" apt-get update -qq </dev/null
 }
 
 # in_chroot DIRECTORY COMMAND...: with mounts and processes that end with it.

@@ -19,27 +19,17 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 . "$top/scripts/chroot.sh"
 
-keep=
-if [ "${1:-}" = --keep ]; then
-	[ $# -ge 2 ] || wrong_usage
-	keep=$(realpath "$2")
-	shift 2
-fi
-images=("$@")
+take_keep "$@"
+images=("${arguments[@]}")
 [ ${#images[@]} -gt 0 ] || images=(18 18/arm64 19 server)
 for image in "${images[@]}"; do
 	[[ $image =~ ^(1[89](/arm64)?|server)$ ]] || wrong_usage
 done
 
-clean_up()
-{
-	as_root rm -rf "$work"
-}
-
 make_work_directory
 need_package_lists
 need_packages debootstrap util-linux buildah
-version=$(sed -n '/"version"/{s/[^:]*: *"//; s/".*//p; q}' "$top/META.json")
+version=$(seqid_version)
 copy_sources
 cp -r "$work/source" "$work/next"
 

@@ -33,20 +33,27 @@ wrong_usage()
 	exit 2
 }
 
-# progress TEXT: what is being done now; on a terminal in the place of the text
-# before, until progress_end.
-progress()
+# take_keep ARGUMENT...: --keep DIRECTORY can come first; sets $keep and the other $arguments.
+take_keep()
 {
-	if [ -t 2 ]; then
-		printf '\r%-78s' "$1" >&2
-	else
-		say "$1"
-	fi
+	keep=
+	arguments=("$@")
+	[ "${1:-}" = --keep ] || return 0
+	[ $# -ge 2 ] || wrong_usage
+	keep=$(realpath -m "$2")
+	arguments=("${@:3}")
 }
 
-progress_end()
+# The version of the sources
+seqid_version()
 {
-	[ ! -t 2 ] || printf '\r%-78s\r' '' >&2
+	sed -n '/"version"/{s/[^:]*: *"//; s/".*//p; q}' "$top/META.json"
+}
+
+# quietly COMMAND...: shows what the command printed only if it fails, which ends the script.
+quietly()
+{
+	"$@" >"$work/log" 2>&1 </dev/null || { tail -n 100 "$work/log" >&2; die failed; }
 }
 
 as_root()
@@ -94,13 +101,8 @@ need_packages()
 	[ ${#missing[@]} -gt 0 ] || return 0
 
 	say "installing ${missing[*]}"
-	if ! as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -qq --no-install-recommends \
-		-o DPkg::Lock::Timeout=900 "${missing[@]}" \
-		>"$work/apt.log" 2>&1 </dev/null; then
-		cat "$work/apt.log" >&2
-		die "could not install ${missing[*]}"
-	fi
+	quietly as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=900 "${missing[@]}"
 }
 
 # Without apt's lists nothing can be found; a fresh machine has none.
@@ -108,14 +110,14 @@ need_package_lists()
 {
 	if ! apt-cache show postgresql >/dev/null 2>&1; then
 		say "fetching apt's package lists"
-		as_root apt-get update -qq >"$work/apt.log" 2>&1 </dev/null ||
-			{ cat "$work/apt.log" >&2; die "apt-get update failed"; }
+		quietly as_root apt-get update -qq
 	fi
 }
 
+# Root owns what was made in chroots.
 clean_up()
 {
-	rm -rf "$work"
+	rm -rf "$work" 2>/dev/null || as_root rm -rf "$work"
 }
 
 # make_work_directory: a temporary directory, $work; clean_up removes it when the
@@ -156,26 +158,4 @@ private_postgres()
 give_to_user()
 {
 	[ "$(id -u)" != 0 ] || chown -R postgres "$work"
-}
-
-# free_ports N: so many ports of 127.0.0.1 that nobody uses, none of them twice; below
-# those that the kernel gives to whoever connects, as it might before they are
-# listened at.
-free_ports()
-{
-	perl -MIO::Socket::INET -e '
-		my ($wanted, $file) = @ARGV;
-		open my $given, "+>>", $file or die "$file: $!";
-		seek $given, 0, 0;
-		my %given = map { $_ => 1 } <$given>;
-		my @ports;
-		while (@ports < $wanted)
-		{
-			my $port = 10240 + int rand 20480;
-
-			next if $given{"$port\n"}++;
-			push @ports, $port if IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => $port, Listen => 1);
-		}
-		print $given map { "$_\n" } @ports;
-		print "@ports\n"' "$1" "$work/ports"
 }

@@ -19,28 +19,18 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 . "$top/scripts/chroot.sh"
 
-keep=
-if [ "${1:-}" = --keep ]; then
-	[ $# -ge 2 ] || wrong_usage
-	keep=$2
-	shift 2
-fi
-versions=("$@")
+take_keep "$@"
+versions=("${arguments[@]}")
 [ ${#versions[@]} -gt 0 ] || versions=(15 17)
 for target in "${versions[@]}"; do
 	[[ $target =~ ^(15|17|18|19)(/arm64)?$ ]] || wrong_usage
 done
 
-clean_up()
-{
-	as_root rm -rf "$work"
-}
-
 make_work_directory
 need_package_lists
 choose_major
 need_packages debootstrap util-linux git make "postgresql-server-dev-$PG_MAJOR" piuparts
-version=$(sed -n '/"version"/{s/[^:]*: *"//; s/".*//p; q}' "$top/META.json")
+version=$(seqid_version)
 
 # put_sources DIRECTORY: as Debian has them, an archive from upstream and debian/ beside it.
 put_sources()
@@ -58,8 +48,7 @@ put_sources()
 run()
 {
 	say "$suite: $2"
-	in_chroot "$1" DEBIAN_FRONTEND=noninteractive sh -euc "$3" >"$work/log" 2>&1 </dev/null ||
-		{ tail -n 100 "$work/log" >&2; die "$suite: $2: failed"; }
+	quietly in_chroot "$1" DEBIAN_FRONTEND=noninteractive sh -euc "$3"
 }
 
 # install_lines MAJOR: the lines that the README has below "Install", for a version.
@@ -128,9 +117,9 @@ for target in "${versions[@]}"; do
 
 	if [ -z "$architecture" ]; then
 		say "$suite: piuparts"
-		as_root piuparts --existing-chroot "$bare" --distribution "${suite/experimental/sid}" \
-			--ignore-regexp='/var/cache/debconf/tmp.ci.*' --no-eatmydata --log-level error "$build"/build/postgresql-*-seqid_*.deb >"$work/log" 2>&1 </dev/null ||
-			{ tail -n 100 "$work/log" >&2; die "$suite: piuparts: failed"; }
+		quietly as_root piuparts --existing-chroot "$bare" --distribution "${suite/experimental/sid}" \
+			--ignore-regexp='/var/cache/debconf/tmp.ci.*' --no-eatmydata --log-level error \
+			"$build"/build/postgresql-*-seqid_*.deb
 	fi
 
 	if [ -n "$keep" ]; then

@@ -15,13 +15,8 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"
 . "$top/scripts/server.sh"
 
-keep=
-if [ "${1:-}" = --keep ]; then
-	[ $# = 2 ] || wrong_usage
-	keep=$2
-elif [ $# -gt 0 ]; then
-	wrong_usage
-fi
+take_keep "$@"
+[ ${#arguments[@]} = 0 ] || wrong_usage
 
 make_work_directory
 need_package_lists
@@ -30,7 +25,7 @@ need_packages gcc make clang llvm libc6-dev "postgresql-$PG_MAJOR" "postgresql-s
 	git perl unzip rpm cpio
 private_postgres
 
-version=$(sed -n '/"version"/{s/[^:]*: *"//; s/".*//p; q}' "$top/META.json")
+version=$(seqid_version)
 pginstdir=$work/pgsql-$PG_MAJOR
 mkdir -p "$work/rpm/SOURCES" "$work/unpacked" "$pginstdir/bin"
 make -s -C "$top" archive ARCHIVE="$work/rpm/SOURCES/seqid-$version.zip" PG_CONFIG="$pg_config"
@@ -48,9 +43,8 @@ give_to_user
 
 # Debian's packages are not in RPM's database.
 say "building packages for PostgreSQL $PG_MAJOR"
-as_user env HOME="$work" rpmbuild --quiet -bb --nodeps --define "_topdir $work/rpm" \
-	--define "pgmajorversion $PG_MAJOR" --define "pginstdir $pginstdir" "$top/packaging/seqid.spec" \
-	>"$work/rpm.log" 2>&1 || { tail -n 50 "$work/rpm.log" >&2; die "rpmbuild failed"; }
+quietly as_user env HOME="$work" rpmbuild --quiet -bb --nodeps --define "_topdir $work/rpm" \
+	--define "pgmajorversion $PG_MAJOR" --define "pginstdir $pginstdir" "$top/packaging/seqid.spec"
 
 packages=("$work"/rpm/RPMS/*/*.rpm)
 for package in "${packages[@]}"; do

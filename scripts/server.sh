@@ -23,8 +23,7 @@ build_seqid()
 	copy_sources
 	give_to_user
 	say "building seqid for PostgreSQL $PG_MAJOR"
-	as_user make -s -j "$(nproc)" -C "$work/source" PG_CONFIG="$pg_config" with_llvm=no all install \
-		>"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; die "seqid does not build"; }
+	quietly as_user make -s -j "$(nproc)" -C "$work/source" PG_CONFIG="$pg_config" with_llvm=no all install
 }
 
 # start_server SHARED_BUFFERS: starts the server, which is made the first time.
@@ -33,8 +32,7 @@ build_seqid()
 start_server()
 {
 	if [ ! -d "$work/data" ]; then
-		as_user "$bin/initdb" -A trust -N -E UTF8 --no-locale -D "$work/data" >"$work/initdb.log" 2>&1 ||
-			{ cat "$work/initdb.log" >&2; die "initdb failed"; }
+		quietly as_user "$bin/initdb" -A trust -N -E UTF8 --no-locale -D "$work/data"
 		as_user tee -a "$work/data/postgresql.conf" >/dev/null <<-CONF
 			listen_addresses = ''
 			unix_socket_directories = '$work'

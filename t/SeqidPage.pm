@@ -74,6 +74,15 @@ sub recipe
 	return @blocks;
 }
 
+# The text of a recipe, also of blocks that are not run on the page.
+sub sql
+{
+	my ($self, $name) = @_;
+
+	return join('', map { $_->{text} } grep { ($_->{recipe} // '') eq $name } @{ $self->{blocks} })
+	  || die "$self->{path} has no recipe '$name'";
+}
+
 # SeqidPage::file_blocks($path): those of a file of SQL, which empty lines divide.  Blocks
 # without a statement are left out.
 sub file_blocks

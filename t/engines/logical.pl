@@ -13,65 +13,56 @@ use SeqidPage;
 
 my $page = SeqidPage->new("$FindBin::RealBin/../../docs/replication.md");
 my @names = qw(one two three);
-my %writer = map {
-	my $first = 16 + 4 * $_;
-	my $list = $first . '-' . ($first + 3);
-	$names[$_] => new_server($names[$_], init => [ allows_streaming => 'logical' ],
+my $directory = PostgreSQL::Test::Utils::tempdir;
+
+# The services one, two and three are the servers of this test.
+$ENV{PGSERVICEFILE} = "$directory/services";
+my @writers = map {
+	my $list = 16 + 4 * $_ . '-' . (19 + 4 * $_);
+	new_server($names[$_], init => [ allows_streaming => 'logical' ],
 		conf => "seqid.shards = '$list'\nseqid.allowed_shards = '$list'\nmax_logical_replication_workers = 12\nmax_worker_processes = 20")
 } 0 .. 2;
-my @writers = @writer{@names};
-my $has_origin = $writers[0]->pg_version >= 16;
+append_to_file("$directory/services", join '', map { "[$_->{_name}]\nhost=$_->{_host}\nport=$_->{_port}\ndbname=postgres\n" } @writers);
+my ($one, $two, $three) = @writers;
+my $has_origin = $one->pg_version >= 16;
 
-# run_recipe($name, $server, change => sub): runs the blocks of a recipe on a server.  The
-# page's servers one, two and three are those of this test.
-sub run_recipe ($name, $server, $change = sub ($sql) { $sql })
+# subscribe($server, $name, $publication, $from, option, ...): those that the page does not have.
+sub subscribe ($server, $name, $publication, $from, @options)
 {
-	my @blocks = grep { ($_->{recipe} // '') eq $name } @{ $page->{blocks} };
-
-	die "the page has no recipe '$name'" unless @blocks;
-	for my $sql (map { $change->($_->{text}) } @blocks)
-	{
-		$sql =~ s{host=(\w+) dbname=shop}{$writer{$1}->connstr('postgres') =~ s/'//gr}ge;
-		$server->safe_psql('postgres', $sql);
-	}
+	$server->safe_psql('postgres', "CREATE SUBSCRIPTION $name CONNECTION 'service=$from' PUBLICATION \"$publication\"
+		WITH (" . join(', ', @options) . ')');
 }
 
 for my $n (0 .. 2)
 {
-	my ($first, $last) = (16 + 4 * $n, 19 + 4 * $n);
-
-	run_recipe('writers', $writers[$n]);
-	run_recipe('writers-15', $writers[$n], sub ($sql) { $sql =~ s/16 AND 19/$first AND $last/r })
+	$writers[$n]->safe_psql('postgres', $page->sql('writers'));
+	# The page has the filter of server one.
+	$writers[$n]->safe_psql('postgres', $n == 0 ? $page->sql('writers-15')
+		: sprintf 'ALTER PUBLICATION orders SET TABLE orders WHERE ((id >> 12) & 1023 BETWEEN %d AND %d)', 16 + 4 * $n, 19 + 4 * $n)
 	  unless $has_origin;
 	# What follows needs to know where and in which order rows were made.
-	$writers[$n]->safe_psql('postgres',
-		"ALTER TABLE orders ADD writer text DEFAULT '$names[$n]', ADD n int");
+	$writers[$n]->safe_psql('postgres', "ALTER TABLE orders ADD writer text DEFAULT '$names[$n]', ADD n int");
 }
 
-# Server one has rows.
-$writers[0]->safe_psql('postgres', 'INSERT INTO orders SELECT FROM generate_series(1, 100)');
-
-# The page has the subscriptions of server two.  They become those of each server if the
-# names of all servers are moved on.
-for my $n (0 .. 2)
+# The page has the subscriptions of server two, from 16 on.  Server one has rows when server
+# three joins.
+my @origin = $has_origin ? ('origin = none') : ();
+my @joins = map { [ split ' ' ] } $has_origin ? () : ('two one', 'two three'), 'one two', 'one three', 'three two', 'three one';
+$two->safe_psql('postgres', $page->sql('subscriptions')) if $has_origin;
+for my $join (@joins)
 {
-	my %moved = map { $names[$_] => $names[ ($_ + $n + 2) % 3 ] } 0 .. 2;
+	my ($to, $from) = @$join;
+	my $copies = "$to $from" eq 'three one';
 
-	run_recipe('subscriptions', $writers[$n], sub ($sql) {
-		my $names = join '|', @names;
-
-		$sql =~ s/(?<![a-z])($names)(?![a-z])/$moved{$1}/g;
-		$sql =~ s/(host=one .*?copy_data = )false/$1true/s if $sql =~ /host=one/;
-		$sql =~ s/origin = none, //g unless $has_origin;
-		return $sql;
-	});
+	$one->safe_psql('postgres', 'INSERT INTO orders SELECT FROM generate_series(1, 100)') if $copies;
+	subscribe((grep { $_->name eq $to } @writers)[0], "orders_${from}_to_$to", 'orders', $from, @origin,
+		'copy_data = ' . ($copies ? 'true' : 'false'));
 }
 
 # The worker that copies a table drops its slot on the publisher, and its last commit is
 # asynchronous.  A crash before that is flushed, as the one below, would stop the
 # subscription for good.  The rows that follow are committed after it, and flush it.
-my ($copied) = map { $_->{text} } grep { ($_->{recipe} // '') eq 'copied' } @{ $page->{blocks} };
-wait_until($_, $copied) or die 'the tables are not copied' for @writers;
+wait_until($_, $page->sql('copied')) or die 'the tables are not copied' for @writers;
 
 # Two sessions of each server insert 1500 rows each at once.  Then 60 rows follow one
 # after the other, on each server in turn, numbered in their true order from $first on.
@@ -100,10 +91,10 @@ sub check_tables ($first, $rows, $least, $most, $when)
 	my %tables = map { $_->safe_psql('postgres', q{
 		SELECT count(*), count(DISTINCT id), md5(string_agg(id || ' ' || writer, ',' ORDER BY id)) FROM orders}) => 1 } @writers;
 	like(join(' ', keys %tables), qr/^$rows\|$rows\|\w+$/, "$when: three servers have the same rows");
-	is(outcome($writers[0], q{SELECT count(*) FROM orders
+	is(outcome($one, q{SELECT count(*) FROM orders
 		 WHERE snowflake_shard(id) / 4 - 4 <> array_position('{one,two,three}', writer) - 1}),
 		0, "$when: each row has a shard of its writer");
-	my $ms = outcome($writers[0], "
+	my $ms = outcome($one, "
 		SELECT max(before - at) FROM (
 			SELECT id >> 22 AS at, max(id >> 22) OVER (ORDER BY n) AS before
 			  FROM orders WHERE n BETWEEN $first AND $first + 59) v");
@@ -114,8 +105,8 @@ insert_rows(1);
 check_tables(1, 9160, 0, 0, 'clocks that agree');
 
 # Ids follow the slow clock once it has passed the mark of the lifetime before.
-SeqidClock->new->restart($writers[2], '-2s', 'immediate');
-wait_until($writers[2], 'SELECT snowflake_nextval() > 0 AND clock_floor < clock_timestamp() FROM seqid.stat_database')
+SeqidClock->new->restart($three, '-2s', 'immediate');
+wait_until($three, 'SELECT snowflake_nextval() > 0 AND clock_floor < clock_timestamp() FROM seqid.stat_database')
   or die 'the clock does not pass the mark';
 insert_rows(61);
 # The time between two rows makes it less than 2 s.
@@ -126,46 +117,33 @@ is(grep({ slurp_file($_->logfile) =~ /duplicate key|conflict/ } @writers), 0, 'n
 # Dictionaries: one server interns, and the others read
 #
 
-my ($one, $two) = @writers;
-
-run_recipe('dictionary', $one);
-run_recipe('dictionary-subscription', $two);
+$one->safe_psql('postgres', $page->sql('dictionary'));
+$two->safe_psql('postgres', $page->sql('dictionary-subscription'));
 my $id = outcome($one, "SELECT intern_id('tags', 'apples')");
 wait_until($two, "SELECT intern_find('tags', 'apples') = $id") or die 'the term does not arrive';
 is(outcome($two, "SELECT intern_term('tags', $id)"), 'apples', 'a replicated term is found');
 
-# Both ways, a term that both servers intern stops the subscriptions.  They begin when
-# both have it.
-for my $server ($one, $two)
-{
-	$server->safe_psql('postgres', "SELECT intern_create('both'); CREATE PUBLICATION \"both\" FOR TABLE \"both\"");
-}
-for my $pair ([ $one, $two ], [ $two, $one ])
-{
-	my ($from, $to) = @$pair;
-	my $connection = $from->connstr('postgres') =~ s/'//gr;
-
-	$to->safe_psql('postgres', 'CREATE SUBSCRIPTION both_' . $from->name . " CONNECTION '$connection'
-		PUBLICATION \"both\" WITH (copy_data = false, enabled = false" . ($has_origin ? ', origin = none)' : ')'));
-}
-$_->safe_psql('postgres', "SELECT intern_id('both', 'pears')") for $one, $two;
-$two->safe_psql('postgres', 'ALTER SUBSCRIPTION both_one ENABLE');
-ok(wait_until($two, q{SELECT apply_error_count > 0 FROM pg_stat_subscription_stats WHERE subname = 'both_one'}),
-	'a dictionary that is published both ways stops the subscription');
-
-# Without origin = none and without a row filter, a row returns to the server that made it.
-$_->safe_psql('postgres', 'CREATE TABLE ring (id bigint PRIMARY KEY); CREATE PUBLICATION ring FOR TABLE ring') for $one, $two;
-for my $pair ([ $one, $two ], [ $two, $one ])
-{
-	my ($from, $to) = @$pair;
-	my $connection = $from->connstr('postgres') =~ s/'//gr;
-
-	$to->safe_psql('postgres', 'CREATE SUBSCRIPTION ring_' . $from->name . " CONNECTION '$connection' PUBLICATION ring WITH (copy_data = false)");
-}
+# What stops a subscription: a term that both servers intern; without origin = none and a row
+# filter, a row that returns to the server that made it.
+$_->safe_psql('postgres', q{
+	SELECT intern_create('both');
+	CREATE PUBLICATION "both" FOR TABLE "both";
+	CREATE TABLE ring (id bigint PRIMARY KEY);
+	CREATE PUBLICATION ring FOR TABLE ring}) for $one, $two;
+subscribe($two, 'both_one', 'both', 'one', @origin, 'copy_data = false');
+subscribe($two, 'ring_one', 'ring', 'one', 'copy_data = false');
+subscribe($one, 'ring_two', 'ring', 'two', 'copy_data = false');
+$_->safe_psql('postgres', "SELECT intern_id('both', 'pears')") for $two, $one;
 $one->safe_psql('postgres', 'INSERT INTO ring VALUES (1)');
-ok(wait_until($one, q{SELECT apply_error_count > 0 FROM pg_stat_subscription_stats WHERE subname = 'ring_two'}), 'without origin a row returns');
-like(slurp_file($one->logfile), qr/duplicate key value violates unique constraint "ring_pkey"/, 'and replication stops at its key');
-$one->safe_psql('postgres', 'ALTER SUBSCRIPTION ring_two DISABLE');
+for ([ $two, 'both_one', 'both_pkey' ], [ $one, 'ring_two', 'ring_pkey' ])
+{
+	my ($server, $subscription, $key) = @$_;
+
+	ok(wait_until($server, "SELECT apply_error_count > 0 FROM pg_stat_subscription_stats WHERE subname = '$subscription'"),
+		"$subscription stops");
+	like(slurp_file($server->logfile), qr/duplicate key value violates unique constraint "$key"/, 'at its key');
+	$server->safe_psql('postgres', "ALTER SUBSCRIPTION $subscription DISABLE");
+}
 
 # The row filter of 15: an UPDATE of a row that another server made stays on this server.
 unless ($has_origin)
@@ -175,29 +153,33 @@ unless ($has_origin)
 	ok(wait_until($two, "SELECT item = 'changed' FROM orders WHERE id = $own"), 'a row filter: an UPDATE of an own row arrives');
 	is(outcome($two, "SELECT item IS NULL FROM orders WHERE id = $other"), 't', 'a row filter: one of another row does not');
 }
+
 #
 # A reader on a subscriber.  Server two gets the outbox of server one.  Apply waits for a
 # lock of this test, so that rows are late.
 #
-run_recipe('outbox-publisher', $one);
-run_recipe('outbox-subscriber', $two);
-wait_until($two, $copied) or die 'the tables are not copied';
-my ($arrived) = map { $_->{text} } grep { ($_->{recipe} // '') eq 'arrived' } @{ $page->{blocks} };
-my ($confirmed) = map { $_->{text} } grep { ($_->{recipe} // '') eq 'confirmed' } @{ $page->{blocks} };
-my ($by_table) = map { $_->{text} } grep { ($_->{recipe} // '') eq 'by-table' } @{ $page->{blocks} };
-my ($publish) = map { $_->{text} } grep { ($_->{recipe} // '') eq 'publish-horizon' } @{ $page->{blocks} };
+$one->safe_psql('postgres', $page->sql('outbox-publisher'));
+$two->safe_psql('postgres', $page->sql('outbox-subscriber'));
+wait_until($two, $page->sql('copied')) or die 'the tables are not copied';
+my ($arrived, $confirmed) = map { my $sql = $page->sql($_); sub ($lsn) { "\\set lsn $lsn\n$sql" } } 'arrived', 'confirmed';
 my $applies = q{SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND backend_type ~ '^logical replication'};
 
-# late_row($block): the id of a row whose apply on server two waits for the lock of a
-# session, the bound and lsn of a CALL on server one afterwards, and the session.
-sub late_row ($block)
+# late_row($block, snowflake => 1): the id of a row whose apply on server two waits for the
+# lock of a session, the bound and lsn of a CALL on server one afterwards, and the session.
+sub late_row ($block, %option)
 {
 	my $session = SeqidSession->new($two);
+	my ($bound, $lsn);
 
 	$session->query("BEGIN; $block");
 	my $id = outcome($one, q{INSERT INTO outbox (topic) VALUES ('late') RETURNING id});
-	my ($bound, $lsn) = split /\|/, outcome($one, q{CALL seqid.sequence_horizon('outbox_id_seq')});
-	cmp_ok($bound, '>', $id, 'the horizon of the publisher is beyond the row');
+	# The horizon of snowflakes goes on with the clock.
+	poll_until
+	{
+		($bound, $lsn) = $option{snowflake} ? (split /\|/, outcome($one, 'CALL seqid.horizon()'))[ 3, 1 ]
+		  : split /\|/, outcome($one, q{CALL seqid.sequence_horizon('outbox_id_seq')});
+		return $bound > $id;
+	} or die 'the horizon of the publisher is not beyond the row';
 	wait_until($two, $applies) or die 'nothing waits';
 	return ($id, $bound, $lsn, $session);
 }
@@ -212,56 +194,43 @@ sub gets ($id, $bound)
 sub check_arrival ($what, $id, $bound, $lsn, $session)
 {
 	is(gets($id, $bound), 0, "$what: without waiting for the subscriber the row is missed");
-	is(outcome($two, $arrived =~ s/:'lsn'/'$lsn'/r), 'f', "$what: the subscriber has not arrived");
-	is(outcome($one, $confirmed =~ s/:'lsn'/'$lsn'/r), 'f', "$what: the slot has not arrived");
+	is(outcome($two, $arrived->($lsn)), 'f', "$what: the subscriber has not arrived");
+	is(outcome($one, $confirmed->($lsn)), 'f', "$what: the slot has not arrived");
 	$session->query('ROLLBACK');
 	$session->close;
-	ok(wait_until($two, $arrived =~ s/:'lsn'/'$lsn'/r), "$what: the subscriber arrives");
+	ok(wait_until($two, $arrived->($lsn)), "$what: the subscriber arrives");
 	is(gets($id, $bound), 1, "$what: then the row is not missed");
-	ok(wait_until($one, $confirmed =~ s/:'lsn'/'$lsn'/r), "$what: the slot arrives");
+	ok(wait_until($one, $confirmed->($lsn)), "$what: the slot arrives");
 }
 
 # Parallel apply: another worker gets each change before the commit.
+my $lock = 'LOCK TABLE outbox IN SHARE MODE';
 if ($has_origin)
 {
 	reconfigure($one, debug_logical_replication_streaming => 'immediate');
 	$two->safe_psql('postgres', 'ALTER SUBSCRIPTION outbox SET (streaming = parallel)');
 	wait_until($one, q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query ~ 'START_REPLICATION.*streaming .parallel' AND application_name = 'outbox'})
 	  or die 'the subscription does not start again';
-	my @late = late_row('LOCK TABLE outbox IN SHARE MODE');
+	my @late = late_row($lock);
 	is(outcome($two, "$applies AND backend_type = 'logical replication parallel worker'"), 't', 'parallel apply: its worker waits');
 	check_arrival('parallel apply', @late);
 	reconfigure($one, debug_logical_replication_streaming => 'buffered');
 }
+check_arrival('bigserial', late_row($lock));
 
-for my $keys ('bigserial', 'snowflake')
-{
-	# Snowflakes of server two: its horizon is that of its own keys.
-	$one->safe_psql('postgres', 'ALTER TABLE outbox ALTER id SET DEFAULT snowflake_nextval()') if $keys eq 'snowflake';
-	my ($id, $bound, $lsn, $session) = $keys eq 'bigserial' ? late_row('LOCK TABLE outbox IN SHARE MODE') : do {
-		my $lock = SeqidSession->new($two);
-		$lock->query('BEGIN; LOCK TABLE outbox IN SHARE MODE');
-		my $late = outcome($one, q{INSERT INTO outbox (topic) VALUES ('late') RETURNING id});
-		wait_until($one, "CALL seqid.horizon() \\gset\nSELECT :snowflake > $late") or die 'the horizon stands still';
-		my (undef, $at, undef, $below) = split /\|/, outcome($one, 'CALL seqid.horizon()');
-		wait_until($two, $applies) or die 'nothing waits';
-		($late, $below, $at, $lock) };
-
-	if ($keys eq 'snowflake')
-	{
-		# Another transaction of this server can hold it for a moment.
-		my $own;
-		ok((poll_until { ($own = (split /\|/, outcome($two, 'CALL seqid.horizon()'))[3]) > $id }),
-			'the horizon of the subscriber is beyond the row');
-		is(gets($id, $own), 0, 'by the horizon of the subscriber the row is missed');
-	}
-	check_arrival($keys, $id, $bound, $lsn, $session);
-}
+# Snowflakes: the horizon of server two is that of its own keys.  Another transaction of this
+# server can hold it for a moment.
+$one->safe_psql('postgres', 'ALTER TABLE outbox ALTER id SET DEFAULT snowflake_nextval()');
+my @late = late_row($lock, snowflake => 1);
+my $own;
+ok((poll_until { ($own = (split /\|/, outcome($two, 'CALL seqid.horizon()'))[3]) > $late[0] }),
+	'the horizon of the subscriber is beyond the row');
+is(gets($late[0], $own), 0, 'by the horizon of the subscriber the row is missed');
+check_arrival('snowflake', @late);
 
 # Several writers: the least of all horizons, then the arrival of each other server's rows.
-my $three = $writers[2];
-my $lock_orders = SeqidSession->new($two);
-$lock_orders->query('BEGIN; LOCK TABLE orders IN SHARE MODE');
+my $holder = SeqidSession->new($two);
+$holder->query('BEGIN; LOCK TABLE orders IN SHARE MODE');
 my %row = map { $_->name => outcome($_, 'INSERT INTO orders DEFAULT VALUES RETURNING id') } $one, $three;
 my ($least, %call);
 poll_until
@@ -270,12 +239,13 @@ poll_until
 	($least) = sort { $a <=> $b } map { $_->[3] } values %call;
 	return $least > $row{one} && $least > $row{three};
 } or die 'a horizon stands still';
-my %arrives = map { $_ => $arrived =~ s/:'lsn'/'$call{$_}[1]'/r =~ s/'outbox'/'orders_${_}_to_two'/r } keys %row;
+my %arrives = map { $_ => "SELECT max(latest_end_lsn) >= '$call{$_}[1]' FROM pg_stat_subscription
+	WHERE subname = 'orders_${_}_to_two' AND relid IS NULL" } keys %row;
 my $count = "SELECT count(*) FROM orders WHERE id < $least AND id IN ($row{one}, $row{three})";
 is(outcome($two, $count), 0, 'several writers: by the least horizon alone rows are missed');
 is(outcome($two, $arrives{$_}), 'f', "several writers: server $_ has not arrived") for sort keys %row;
-$lock_orders->query('ROLLBACK');
-$lock_orders->close;
+$holder->query('ROLLBACK');
+$holder->close;
 ok(wait_until($two, $arrives{$_}), "several writers: server $_ arrives") for sort keys %row;
 is(outcome($two, $count), 2, 'several writers: then no row is missed');
 
@@ -294,22 +264,22 @@ for my $try (1 .. 50)
 
 	$missed += outcome($two, "SELECT max(received_lsn) >= '$lsn' FROM pg_stat_subscription WHERE subname = 'outbox'") eq 't'
 	  && !gets($id, $bound);
-	is(outcome($two, $arrived =~ s/:'lsn'/'$lsn'/r), 'f', 'latest_end_lsn has not arrived');
+	is(outcome($two, $arrived->($lsn)), 'f', 'latest_end_lsn has not arrived');
 	$session->query('ROLLBACK');
 	$session->close;
-	wait_until($two, $arrived =~ s/:'lsn'/'$lsn'/r) or die 'the subscriber does not arrive';
+	wait_until($two, $arrived->($lsn)) or die 'the subscriber does not arrive';
 }
 is($missed, 1, 'by received_lsn a row is missed');
 
 # The horizon in a published table arrives after the rows.
-my ($late, $bound, $lsn, $lock) = late_row('LOCK TABLE outbox IN SHARE MODE');
-$one->safe_psql('postgres', $publish);
+my ($late, undef, undef, $session) = late_row($lock);
+$one->safe_psql('postgres', $page->sql('publish-horizon'));
 is(outcome($two, "SELECT coalesce(max(horizon), 0) > $late FROM outbox_horizon"), 'f', 'the published horizon has not arrived');
-$lock->query('ROLLBACK');
-$lock->close;
+$session->query('ROLLBACK');
+$session->close;
 ok(wait_until($two, "SELECT horizon > $late FROM outbox_horizon"), 'the published horizon arrives');
 is(outcome($two, "SELECT count(*) FROM outbox WHERE id = $late"), 1, 'after the row');
-like(outcome($two, $by_table =~ s/:last/0/r), qr/^$late\|late$/m, 'the reader gets it');
+like(outcome($two, "\\set last 0\n" . $page->sql('by-table')), qr/^$late\|late$/m, 'the reader gets it');
 $_->stop('immediate') for @writers;
 
 done_testing();

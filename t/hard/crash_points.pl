@@ -13,7 +13,7 @@ use File::Path qw(remove_tree);
 
 my $directory = PostgreSQL::Test::Utils::tempdir;
 my ($watched, $fails) = map { "$directory/$_" } 'watched', 'fails';
-put("$directory/shim.c", <<'C');
+append_to_file("$directory/shim.c", <<'C');
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -52,13 +52,6 @@ fdatasync(int fd)
 }
 C
 
-sub put ($path, $text)
-{
-	open my $out, '>', $path or die "$path: $!";
-	print $out $text;
-	close $out;
-}
-
 # The server; its clock is right.
 sub init ($self, $node, @parameters) { return $node->init(@parameters) }
 
@@ -76,7 +69,7 @@ my $node = new_server('main', clock => bless({}), init => [ extra => ['--wal-seg
 	conf => "fsync = on\nseqid.shards = '5'\nseqid.max_lead = '1d'\nwal_writer_delay = 10s\nbgwriter_lru_maxpages = 0\nrestart_after_crash = on\n");
 my $points = $node->backup_dir;
 mkdir $points;
-put("$directory/copy.sh", <<"SH");
+append_to_file("$directory/copy.sh", <<"SH");
 unset LD_PRELOAD
 n=\$(ls $points | wc -l)
 cp -r \$1 $points/\$(printf %04d \$n) && rm -f $points/*/postmaster.pid
@@ -141,7 +134,7 @@ sub tear ($from)
 $node->safe_psql('postgres', q{CREATE TABLE outbox (id bigserial PRIMARY KEY); SELECT intern_create('words');
 	CREATE FUNCTION ahead(minutes int) RETURNS timestamptz LANGUAGE sql AS $$ SELECT date_trunc('hour', clock_timestamp()) + minutes * interval '1 min' $$});
 my $session = SeqidSession->new($node);
-put($watched, $session->{pid});
+append_to_file($watched, $session->{pid});
 
 # Runs a statement; returns its answer, after checking servers that crash before it came.
 sub run ($sql)
@@ -184,7 +177,7 @@ cmp_ok($checked, '>', 30, "$checked crashes");
 cmp_ok($torn, '>=', 8, "$torn torn pages");
 
 # A flush that fails takes the server down, and no key is returned.
-put($fails, '');
+append_to_file($fails, '');
 $session->send('SELECT snowflake_witness(snowflake_first(ahead(300))); SELECT snowflake_nextval()');
 poll_until { !-e $fails } or die 'no flush';
 $session->abandon;

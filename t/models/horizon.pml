@@ -29,34 +29,39 @@
  * Left to the tests: other databases, except for a slot that a process of one has left;
  * the LSN for standbys; subtransactions; an empty transaction.
  *
- * With one of these, the model is wrong.  Spin must find a missed row, or what is stated:
- *	  CLAIM_BEFORE_SLOT	a key's time is chosen before the transaction is registered
- *	  NO_BARRIER		min_key is read again before the slot is stored
- *	  READER_NO_BARRIER	min_key is stored after the slots are read
- *	  CLEAR_BEFORE_VISIBLE	the slot lapses before the row is visible
- *	  HAND_OVER_AT_END	the worker has its own slot, and registers its leader at its end
- *	  LAPSE_BEFORE_LOCK	PREPARE acquires its lock after the slot has lapsed
- *	  RELEASE_BEFORE_VISIBLE	COMMIT PREPARED releases the lock first
- *	  LOCKS_BEFORE_SLOTS	the reader reads the locks first
- *	  TRUST_LEFTOVER	a slot with the right lxid counts even if it is later than min_key,
- *						as a process of another database has left it
- *	  PUBLISH_BEFORE_DURABLE	the mark covers a horizon only after it is published; it
- *						goes back (unless MAY_GO_BACK, which leaves a missed row)
- *	  READ_WITH_OLD_SNAPSHOT	the snapshot is older than the horizon: a row is unseen
- *	  SLOT_WITHOUT_FLOOR	min_key starts from nothing in each lifetime, and so do slots
- *						until a reader has asked: the horizon goes back
- *	  PUBLISHED_IN_SLOT	the slot has the published horizon, not min_key: the horizon does
- *						not advance while transactions overlap
- *
- * models.pl defines CLOCK_MAX, CRASHES, READERS, BACKENDS, WORKERS and PREPARES.
+ * models.pl defines CLOCK_MAX=2 CRASHES=0 READERS=1 BACKENDS=2 WORKERS=0 PREPARES=0, and runs:
+ *	  none WORKERS=1 PREPARES=1
+ *	  none PREPARES=1 CRASHES=1
+ *	  none BACKENDS=1 WORKERS=1 PREPARES=1 CRASHES=1
+ *	  none BACKENDS=1 WORKERS=1 PREPARES=1 CRASHES=1 SETTLED STRICT
+ *	  none BACKENDS=1 READERS=2 CRASHES=1
+ *	  none AGAIN WORKERS=1
+ *	  none PROGRESS WORKERS=1
+ *	  none PROGRESS PREPARES=1
+ *	  promised CLAIM_BEFORE_SLOT: a key's time is chosen before the transaction registers
+ *	  promised NO_BARRIER: min_key is read again before the slot is stored
+ *	  promised READER_NO_BARRIER: min_key is stored after the slots are read
+ *	  promised CLEAR_BEFORE_VISIBLE: the slot lapses before the row is visible
+ *	  promised HAND_OVER_AT_END WORKERS=1: the worker has its own slot, and registers its
+ *		leader at its end
+ *	  promised LAPSE_BEFORE_LOCK PREPARES=1: PREPARE acquires its lock after the slot has
+ *		lapsed
+ *	  promised RELEASE_BEFORE_VISIBLE PREPARES=1: COMMIT PREPARED releases the lock first
+ *	  promised LOCKS_BEFORE_SLOTS PREPARES=1: the reader reads the locks first
+ *	  promised TRUST_LEFTOVER AGAIN: a slot with the right lxid counts even if it is later
+ *		than min_key, as a process of another database has left it
+ *	  promised PUBLISH_BEFORE_DURABLE CRASHES=1 MAY_GO_BACK: the mark covers a horizon only
+ *		after it is published; the horizon goes back, too, which MAY_GO_BACK allows
+ *	  before SLOT_WITHOUT_FLOOR CRASHES=1: min_key starts from nothing in each lifetime, and
+ *		so do slots until a reader has asked
+ *	  before STRICT PREPARES=1 CRASHES=1: the exception above
+ *	  unseen READ_WITH_OLD_SNAPSHOT: the snapshot is older than the horizon
+ *	  cycle PUBLISHED_IN_SLOT PROGRESS: the slot has the published horizon, not min_key
  */
 
-#define NEVER		15				/* later than all times */
+#include "macros.h"
 
-#define max(a, b)	((a) > (b) -> (a) : (b))
-#define min(a, b)	((a) < (b) -> (a) : (b))
-#define when(condition, action) \
-	if :: condition -> action :: else fi
+#define NEVER		15				/* later than all times */
 
 /* AGAIN: a slot that a process of another database has left */
 #ifdef AGAIN

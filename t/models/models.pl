@@ -1,116 +1,36 @@
 # spin checks the models of t/models/ in all their states.
 #
-# A correct model must have no error.  In a variant that is wrong on purpose, spin must
-# find the expected one, or the check would prove nothing.
+# The banner of each model lists its runs: a word of the assertion that must fail, or
+# "cycle" or "none", and definitions.  A correct model must have no error.  In a variant
+# that is wrong on purpose, spin must find the expected one, or the check would prove
+# nothing.  Runs with a star take minutes, and need SEQID_MODELS=all: at night, and after a
+# change of the model or of what it describes.  The largest needs 3.5 GB.
+#
+# SEQID_MODELS can also be a pattern of the runs that are wanted.
 
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
 use IPC::Run ();
 
-my %defaults = (
-	seqid => 'CRASHES=1 CANCELS=0 CLOCK_MAX=3 BACKFILLS=0',
-	servers => 'SHARDS=1 PROMOTIONS=2 CRASHES=1 CLOCK_MAX=2 IDS=8',
-	sequence => 'LAST=2 SESSIONS=2 PREPARES=0 CRASHES=0 SET_BACKS=0 FILES=0 LOSSES=0',
-	settled => 'LAST=2 WRITERS=1 XIDS=2 OWN=0',
-	horizon => 'CLOCK_MAX=2 CRASHES=0 READERS=1 BACKENDS=2 WORKERS=0 PREPARES=0');
+my $wanted = $ENV{SEQID_MODELS} // '^ ';
+$wanted = '' if $wanted eq 'all';
 
-# Model, a word of the assertion that must fail, or "cycle" or none, and definitions.
-# Those with a star take minutes, and run with SEQID_MODELS=all: at night, and after a change
-# of the model or of what it describes.  The largest needs 3.5 GB.
-my $checks = <<'CHECKS';
-seqid    none
-*seqid   none      CRASHES=2
-*seqid   none      CRASHES=2 CLOCK_MAX=1 CANCELS=1
-seqid    issued    MARK_AFTER_ID
-seqid    issued    NO_FLOOR
-seqid    issued    LIFETIME_FIRST
-seqid    issued    TRUST_PAGE
-seqid    issued    LEVEL_OF_SESSION
-seqid    none      CLOCK_MAX=1 CANCELS=1
-seqid    none      CLOCK_MAX=1 BACKFILLS=1
-*seqid   none      BACKFILLS=1
-seqid    issued    BACKFILLS=1 BACKFILL_READS
-seqid    issued    BACKFILLS=1 BACKFILL_UNCOVERED
-servers  none      SYNCHRONOUS PROMOTIONS=3 IDS=10
-*servers none      SYNCHRONOUS PROMOTIONS=3 CRASHES=2 CLOCK_MAX=3 IDS=10
-servers  none      SHARDS=4 PROMOTIONS=3 IDS=7
-servers  issued    SHARDS=1
-servers  issued    SHARDS=2
-servers  issued    SHARDS=4 GO_BACK
-servers  received  SYNCHRONOUS MARK_DOES_NOT_WAIT
-horizon  none      WORKERS=1 PREPARES=1
-horizon  none      PREPARES=1 CRASHES=1
-horizon  none      BACKENDS=1 WORKERS=1 PREPARES=1 CRASHES=1
-horizon  none      BACKENDS=1 WORKERS=1 PREPARES=1 CRASHES=1 SETTLED STRICT
-horizon  none      BACKENDS=1 READERS=2 CRASHES=1
-horizon  none      AGAIN WORKERS=1
-horizon  none      PROGRESS WORKERS=1
-horizon  none      PROGRESS PREPARES=1
-horizon  promised  CLAIM_BEFORE_SLOT
-horizon  promised  NO_BARRIER
-horizon  promised  READER_NO_BARRIER
-horizon  promised  CLEAR_BEFORE_VISIBLE
-horizon  promised  HAND_OVER_AT_END WORKERS=1
-horizon  promised  LAPSE_BEFORE_LOCK PREPARES=1
-horizon  promised  RELEASE_BEFORE_VISIBLE PREPARES=1
-horizon  promised  LOCKS_BEFORE_SLOTS PREPARES=1
-horizon  promised  TRUST_LEFTOVER AGAIN
-horizon  promised  PUBLISH_BEFORE_DURABLE CRASHES=1 MAY_GO_BACK
-horizon  before    SLOT_WITHOUT_FLOOR CRASHES=1
-horizon  before    STRICT PREPARES=1 CRASHES=1
-horizon  unseen    READ_WITH_OLD_SNAPSHOT
-horizon  cycle     PUBLISHED_IN_SLOT PROGRESS
-sequence none      PREPARES=1 CRASHES=1 LOSSES=1
-sequence none      PREPARES=1 SET_BACKS=1
-sequence none      FILES=1 CRASHES=1
-sequence none      FILES=1 RESTART
-sequence none      SESSIONS=3
-sequence none      LAST=3 CRASHES=2
-sequence value     HOLDERS_FIRST
-sequence value     LOCK_AFTER_VALUE
-sequence value     LOCK_ENDS_FIRST
-sequence value     PREPARE_UNLOCKS PREPARES=1
-sequence value     RESTART_UNLOCKS PREPARES=1 CRASHES=1
-sequence value     OWN_IS_NONE
-sequence value     NUMBER_OF_NOW
-sequence value     NUMBER_OF_LAST
-sequence value     UNKNOWN_IS_NONE
-sequence value     KEPT_AT_SET_BACK SET_BACKS=1
-sequence value     KEPT_FOR_FILE FILES=1 RESTART
-sequence my_known  KNOWN_AT_SET_BACK SET_BACKS=1
-sequence value     KNOWN_FOR_FILE FILES=1 RESTART
-sequence my_known  KNOWN_TO_MEMORY LOSSES=1
-sequence last      NOT_LOGGED CRASHES=1
-sequence last      LOGGED_AHEAD CRASHES=1
-sequence last      NOT_FLUSHED CRASHES=1
-sequence last      OWN_FILE FILES=1 CRASHES=1
-settled  none
-settled  row       ONLY_IDS
-settled  row       SNAPSHOT_FIRST
-settled  row       NO_SNAPSHOT
-settled  due       ONE_BOUND
-settled  due       OWN_ID_IS_NONE OWN=1 LAST=1
-settled  kept      ANSWER_CHANGES
-CHECKS
-
-for (split /\n/, $checks)
+# What spin finds in a model with these definitions, and in how many states
+sub check
 {
-	next if s/^\*// && ($ENV{SEQID_MODELS} // '') ne 'all';
-	my ($model, $expected, @defines) = split;
-	my %value = map { /(\w+)=?(.*)/ } split(/ /, $defaults{$model}), @defines;
+	my ($model, $expected, %value) = @_;
 	# A search for cycles, in which each process is fair
 	my ($compile, @run) = exists $value{PROGRESS} ? ('-DNFAIR=3', '-a', '-f') : '-DSAFETY';
-	my $directory = PostgreSQL::Test::Utils::tempdir;
 	my $log = '';
 
-	chdir $directory or die $!;
+	chdir PostgreSQL::Test::Utils::tempdir or die $!;
 	for my $command (
-		[ 'spin', '-a', (map { "-D$_=$value{$_}" } sort keys %value), "$FindBin::RealBin/$model.pml" ],
+		[ 'spin', '-a', (map { "-D$_=$value{$_}" } sort keys %value), $model ],
 		[ 'gcc', '-O2', '-w', $compile, '-DCOLLAPSE', '-DVECTORSZ=2048', '-o', 'pan', 'pan.c' ],
 		[ './pan', '-m1000000', '-w26', @run ])
 	{
-		IPC::Run::run($command, '>&', \$log) or $command->[0] eq './pan' or die $log;
+		IPC::Run::run($command, '>&', \$log) or $command->[0] eq './pan' or die "@$command: $log";
 	}
 	my ($errors) = $log =~ /errors: (\d+)$/m;
 	my ($states) = $log =~ /^ *(\S+) states, stored/m;
@@ -120,7 +40,24 @@ for (split /\n/, $checks)
 	  : !defined $errors || $errors || $log =~ /Search not completed/ ? $log
 	  : 'none';
 
-	is($found, $expected, "$model, @defines: $states states");
+	return ($found, $states);
+}
+
+for my $model (glob "$FindBin::RealBin/*.pml")
+{
+	my ($name) = $model =~ m{(\w+)\.pml$};
+	my $text = slurp_file($model);
+	my ($defaults, $list) = $text =~ m{^ \* models\.pl defines (.*), and runs:\n(.*?)^ \*/$}ms;
+	my @runs = $list =~ /^ \*\t(?!\t)(.*)$/mg or die "$model lists no runs";
+
+	is(join(' ', grep { $list !~ /\b$_\b/ } $text =~ /^#(?:ifn?def|if defined\() ?(\w+)/mg), '', "$name: each variant has a run");
+	for (grep { "$_ $name" =~ /$wanted/ } @runs)
+	{
+		my ($expected, $defines) = /^(?:\* |  )(\w+) ?([^:]*)/ or die "$model: $_";
+		my ($found, $states) = check($model, $expected, map { /(\w+)=?(.*)/ } split ' ', "$defaults $defines");
+
+		is($found, $expected, "$name, $defines: $states states");
+	}
 }
 
 done_testing();

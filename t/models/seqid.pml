@@ -8,41 +8,36 @@
  *
  * The server has a synchronous standby, which receives flushed WAL at any later time.
  * After a crash, either the primary restarts from its disk, or the standby is promoted
- * and a new standby is copied from it.  In servers.pml the old primary goes on.
- *
- * A backend can also return an id for an existing row, of a time that has passed, in a
- * server lifetime before which the shard issued nothing.  A row gets one id.
+ * and a new standby is copied from it.  (t/engines/patroni.pl has an old primary that goes
+ * on.)
  *
  * Property: no id is issued twice.  A session's synchronous_commit does not matter,
  * because the mark waits for the standby in any case.
  *
- * Left to the tests: several databases, a mark whose relation is created again, a raise
- * that does not wait, statements cancelled elsewhere than in the wait for the standby,
- * and a standby that is lost or is named only later.
+ * Left to the tests: several databases, ids for existing rows, a mark whose relation is
+ * created again, a raise that does not wait, statements cancelled elsewhere than in the
+ * wait for the standby, and a standby that is lost or is named only later.
  *
- * With one of these defined, the model is wrong, and spin must find an id issued twice:
- *	  MARK_AFTER_ID		an id is issued before the mark is flushed
- *	  NO_FLOOR			the mark of an earlier lifetime does not become the floor
- *	  LIFETIME_FIRST	the page gets the lifetime before the floor is raised
- *	  TRUST_PAGE		a mark on the page is relied on before it is flushed
- *	  LEVEL_OF_SESSION	a session under local relies on a mark that the standby lacks;
- *						only ids generated under on must not come again
- *	  BACKFILL_READS	an id of a row only needs a counter that no backend has moved
- *	  BACKFILL_UNCOVERED	an id of a row is returned before the mark covers it
- *
- * models.pl defines CRASHES, CANCELS, CLOCK_MAX and BACKFILLS.
+ * models.pl defines CRASHES=1 CANCELS=0 CLOCK_MAX=3, and runs:
+ *	  none
+ *	* none CRASHES=2
+ *	* none CRASHES=2 CLOCK_MAX=1 CANCELS=1
+ *	  none CLOCK_MAX=1 CANCELS=1
+ *	  issued MARK_AFTER_ID: an id is issued before the mark is flushed
+ *	  issued NO_FLOOR: the mark of an earlier lifetime does not become the floor
+ *	  issued LIFETIME_FIRST: the page gets the lifetime before the floor is raised
+ *	  issued TRUST_PAGE: a mark on the page is relied on before it is flushed
+ *	  issued LEVEL_OF_SESSION: a session under local relies on a mark that the standby
+ *		lacks; only ids generated under on must not come again
  */
+
+#include "macros.h"
 
 #define LEASE		2
 #define IDS			8				/* ids from 1 to IDS - 1 */
 
-#define max(a, b)	((a) > (b) -> (a) : (b))
-#define when(condition, action) \
-	if :: condition -> action :: else fi
-
 /* shared memory */
 byte word = 0;
-byte backfilled = 0;				/* what a backfill left in the word */
 byte floor = 0;
 byte lifetime = 1;					/* stands for a random number */
 bool locked = false;				/* the lock of the mark's buffer */
@@ -59,9 +54,6 @@ byte clock = 0;
 bool issued[IDS];
 byte crashes = 0;
 byte cancels = 0;
-byte backfills = 0;
-bool has_id[IDS];					/* rows, by their times */
-bool was_issued = false;			/* ids of the shard, in an earlier lifetime */
 
 /* A step of a backend.  A crash ends what it knows of the server's lifetime. */
 #define alive		(my_lifetime == lifetime)
@@ -91,7 +83,6 @@ bool was_issued = false;			/* ids of the shard, in an earlier lifetime */
 active [2] proctype Backend()
 {
 	byte my_lifetime, known_durable, my_floor, id, mark;
-	bool is_row;
 #ifdef LEVEL_OF_SESSION
 	bool on;						/* synchronous_commit: on or local */
 #endif
@@ -100,35 +91,15 @@ start:
 	atomic { my_lifetime = lifetime; known_durable = 0; my_floor = 0; id = 0; mark = 0 }
 
 reserve:
-	if
-	:: atomic {						/* compare-and-exchange of the shard's counter */
-			live(is_row = false);
-			id = max(word + 1, max(clock, my_floor + 1));
-			when(id >= IDS - LEASE, goto done);	/* the model has no more ids */
-			word = id
+	atomic {						/* compare-and-exchange of the shard's counter */
+		live(id = max(word + 1, max(clock, my_floor + 1)));
+		when(id >= IDS - LEASE, goto done);	/* the model has no more ids */
+		word = id
 #ifdef LEVEL_OF_SESSION
-			;
-			if :: on = true :: on = false fi
+		;
+		if :: on = true :: on = false fi
 #endif
-		}
-	:: atomic {						/* the same for a row */
-			alive && backfills < BACKFILLS && !was_issued && word == backfilled ->
-			backfills++;
-			is_row = true;
-			select (id : 1 .. CLOCK_MAX - 1);
-			when(id >= clock || has_id[id], goto start);
-			has_id[id] = true
-#ifndef BACKFILL_READS
-			;
-			word = max(word, id);
-			backfilled = word
-#endif
-		}
-#ifdef BACKFILL_UNCOVERED
-		goto leave
-#endif
-	fi;
-
+	}
 	when(id <= known_durable, goto leave);
 
 #ifdef MARK_AFTER_ID
@@ -171,7 +142,7 @@ reserve:
 #ifdef MARK_AFTER_ID
 	goto reserve;
 #endif
-	when(id <= my_floor && !is_row || id > known_durable, goto reserve);
+	when(id <= my_floor || id > known_durable, goto reserve);
 
 leave:
 	step(issue(id));
@@ -189,8 +160,7 @@ end:
 			crashes < CRASHES ->
 			crashes++;
 			lifetime++;
-			was_issued = was_issued || word != backfilled;
-			word = 0; backfilled = 0; floor = 0; locked = false;
+			word = 0; floor = 0; locked = false;
 			if
 			:: true
 			:: standby_mark != disk_mark || standby_lifetime != disk_lifetime ->

@@ -18,64 +18,47 @@
  * Properties:
  *	  value		No row becomes visible with a value below a bound that was returned.
  *	  last		No value below it is generated again, after a crash either.
- *	  my_known	A session gets no smaller bound than before, while the file is the same.
+ *	  my_known	A session gets no smaller bound than before.
  *
- * A sequence that is set back ends these promises, and a bound from numbers of before is
- * none, until a look finds the last value below the one of the look before it.
- * ALTER SEQUENCE ... RESTART makes a new file, for which the promises hold.
+ * Left to the tests: savepoints, standbys, waiting for new holders, a new file of the
+ * sequence (ALTER SEQUENCE), and a sequence that is set back, which ends these promises.
  *
- * Left to the tests: savepoints, standbys, waiting for new holders, and a sequence that is
- * set back and gets beyond the last look before the next one.
- *
- * With one of these defined, the model is wrong, and spin must find the property that
- * fails:
- *	  HOLDERS_FIRST		value: the look finds the holders before it reads the last value
- *	  LOCK_AFTER_VALUE	value: nextval() locks the sequence after it has the value
- *	  LOCK_ENDS_FIRST	value: the lock is released before the row is visible
- *	  PREPARE_UNLOCKS	value: a prepared transaction does not hold the lock
- *	  RESTART_UNLOCKS	value: it does not hold it after a restart
- *	  OWN_IS_NONE		value: the transaction that looks is not among the holders
- *	  NUMBER_OF_NOW		value: a new holder has the number of the look that finds it
- *	  NUMBER_OF_LAST	value: so has a holder that the look before has found
- *	  UNKNOWN_IS_NONE	value: a holder without a number does not count
- *	  KEPT_AT_SET_BACK	value: the memory outlives a last value that is less than before
- *	  KEPT_FOR_FILE		value: the memory outlives the file of the sequence
- *	  KNOWN_AT_SET_BACK	my_known: what a session knows outlives a last value below it
- *	  KNOWN_FOR_FILE	value: what a session knows outlives the file
- *	  KNOWN_TO_MEMORY	my_known: what a session knows is no number of a holder
- *	  NOT_LOGGED		last: the page is not logged
- *	  LOGGED_AHEAD		last: it is logged with the number of values ahead
- *	  NOT_FLUSHED		last: a look does not flush
- *	  OWN_FILE			last: a transaction looks at a file that it has made
- *
- * models.pl defines LAST, SESSIONS, PREPARES, CRASHES, SET_BACKS, FILES, LOSSES.
+ * models.pl defines LAST=2 SESSIONS=2 PREPARES=0 CRASHES=0 LOSSES=0, and runs:
+ *	  none PREPARES=1 CRASHES=1 LOSSES=1
+ *	  none PREPARES=1
+ *	  none SESSIONS=3
+ *	  none LAST=3 CRASHES=2
+ *	  value HOLDERS_FIRST: the look finds the holders before it reads the last value
+ *	  value LOCK_AFTER_VALUE: nextval() locks the sequence after it has the value
+ *	  value LOCK_ENDS_FIRST: the lock is released before the row is visible
+ *	  value PREPARE_UNLOCKS PREPARES=1: a prepared transaction does not hold the lock
+ *	  value RESTART_UNLOCKS PREPARES=1 CRASHES=1: it does not hold it after a restart
+ *	  value OWN_IS_NONE: the transaction that looks is not among the holders
+ *	  value NUMBER_OF_NOW: a new holder has the number of the look that finds it
+ *	  value NUMBER_OF_LAST: so has a holder that the look before has found
+ *	  value UNKNOWN_IS_NONE: a holder without a number does not count
+ *	  my_known KNOWN_TO_MEMORY LOSSES=1: what a session knows is no number of a holder
+ *	  last NOT_LOGGED CRASHES=1: the page is not logged
+ *	  last LOGGED_AHEAD CRASHES=1: it is logged with the number of values ahead
+ *	  last NOT_FLUSHED CRASHES=1: a look does not flush
  */
+
+#include "macros.h"
 
 #define NONE		15
 #define AHEAD		2				/* values that WAL is ahead */
 #define PREPARED	SESSIONS		/* the holder that has no process */
 
-#define max(a, b)	((a) > (b) -> (a) : (b))
-#define min(a, b)	((a) < (b) -> (a) : (b))
-#define when(condition, action) \
-	if :: condition -> action :: else fi
-
-/* the files; the second one is made by ALTER SEQUENCE */
-byte last[2];
-byte ahead[2] = { AHEAD, 0 };		/* log_cnt: the first file is a copy */
-bit file = 0;						/* the one that is visible */
+/* the file, which is a copy of another one */
+byte last = 0;
+byte ahead = AHEAD;					/* log_cnt */
 
 /* transactions, and the prepared one */
 bool locked[SESSIONS + 1];
 byte value[SESSIONS + 1] = NONE;	/* not visible yet */
-byte altering = NONE;				/* holds a lock that excludes others, for file 1 */
-bool altered = false;
-bool restarted = false;				/* with another value */
-bool replaced = false;				/* in this lifetime */
 
 /* the memory of looks */
 bool looking = false;				/* its lock */
-bit memory_file = 0;
 byte before = 0;					/* the bound without holders, at the last look */
 byte number[SESSIONS + 1] = NONE;	/* of each holder; NONE if the last look found no such */
 bool found[SESSIONS + 1];			/* by this look */
@@ -83,49 +66,29 @@ bool page_logged = false;
 
 /* what sessions remember */
 byte known[SESSIONS];
-bit known_file[SESSIONS];
 
 /* WAL, and how much of it is on disk: the value after a crash, and whether ahead is wrong */
-byte logged[2];
-byte flushed[2];
-bool logged_copy[2] = { true, false };
-bool flushed_copy[2] = { true, false };
-bit logged_file = 0;
-bit flushed_file = 0;
-bool covers_commit = false;			/* the last record of file 1 is later than its commit */
+byte logged = 0;
+byte flushed = 0;
+bool logged_copy = true;
+bool flushed_copy = true;
 byte lifetime = 0;
 
 /* what the properties are about */
 byte promised = 0;
-byte set_backs = 0;
-byte before_era = 0;				/* set_backs at the last look */
-byte known_era[SESSIONS];
-bool unnoticed = false;					/* set back, and no look has noticed */
 
 #define durable		(lifetime < CRASHES)	/* after the last crash, WAL does not matter */
 
-inline write_wal(f, restored, is_copy)
+inline write_wal(restored)
 {
-	when(durable,
-		 logged[f] = restored; logged_copy[f] = is_copy; covers_commit = (file == 1))
+	when(durable, logged = restored; logged_copy = false)
 }
 
-inline flush_page(f)
+inline flush()
 {
-	when(durable,
-		 flushed[f] = logged[f]; flushed_copy[f] = logged_copy[f];
-		 when(f == 1 && covers_commit, flushed_file = logged_file))
+	flushed = logged;
+	flushed_copy = logged_copy
 }
-
-inline flush_all()
-{
-	flushed[0] = logged[0]; flushed_copy[0] = logged_copy[0];
-	flushed[1] = logged[1]; flushed_copy[1] = logged_copy[1];
-	flushed_file = logged_file
-}
-
-#define can_lock(me)	(altering == NONE || altering == (me))
-#define own_file(me)	(altering == (me) -> 1 : file)
 
 #define forget() \
 	before = 0; for (i : 0 .. SESSIONS) { number[i] = NONE } i = 0
@@ -135,19 +98,19 @@ inline flush_all()
  * ------------------------------------------------------------------------
  */
 
-inline nextval(f)
+inline nextval()
 {
-	last[f]++;
+	last++;
 	if
 	:: !durable
-	:: durable && ahead[f] > 0 -> ahead[f]--
-	:: durable && ahead[f] == 0 ->
-		ahead[f] = AHEAD;
-		write_wal(f, last[f], false);
-		logged[f] = min(last[f] + AHEAD, LAST)
+	:: durable && ahead > 0 -> ahead--
+	:: durable && ahead == 0 ->
+		ahead = AHEAD;
+		write_wal(last);
+		logged = min(last + AHEAD, LAST)
 	fi;
-	assert(last[f] >= promised || f != file);	/* not again */
-	value[me] = last[f]
+	assert(last >= promised);	/* not again */
+	value[me] = last
 }
 
 /* The server does this later than a row becomes visible. */
@@ -164,32 +127,9 @@ inline become_visible(holder)
 	value[holder] = NONE
 }
 
-inline alter()
-{
-	altered = true;
-	altering = me;
-	locked[me] = true;
-	if
-	:: last[1] = last[0]
-#ifdef RESTART
-	:: restarted = true
-#endif
-	fi;
-	ahead[1] = AHEAD;
-	write_wal(1, last[1], true)
-}
-
-inline commit()
-{
-	when(altering == me,
-		 when(restarted, promised = 0);
-		 file = 1; replaced = true; logged_file = 1; covers_commit = false);
-	become_visible(me)
-}
-
 inline prepare()
 {
-	when(durable, flush_all());
+	when(durable, flush());
 	value[PREPARED] = value[me];
 	value[me] = NONE;
 #ifndef PREPARE_UNLOCKS
@@ -205,58 +145,24 @@ inline prepare()
  * ------------------------------------------------------------------------
  */
 
-/* A relation that is open already can be one that has been replaced. */
 inline open_sequence()
 {
 	looking = true;
-	if
-	:: my_file = own_file(me)
-	:: replaced -> my_file = 0
-	fi;
-#ifndef KEPT_FOR_FILE
-	when(memory_file != my_file, forget(); page_logged = false);
-#endif
-	memory_file = my_file;
 	bound = NONE;
 #ifndef NOT_LOGGED
-	if
-	:: !durable || page_logged
-	:: durable && !page_logged && own_file(me) == my_file && can_lock(me) ->
+	when(durable && !page_logged,
 #ifndef LOGGED_AHEAD
-		ahead[my_file] = 0;
+		 ahead = 0;
 #endif
-		write_wal(my_file, last[my_file], false);
-		page_logged = true
-	:: durable && !page_logged && !(own_file(me) == my_file && can_lock(me)) ->
-		refused = true;
-		bound = 0
-	fi
+		 write_wal(last);
+		 page_logged = true)
 #endif
 }
 
 inline read_last_value()
 {
-	v = last[my_file] + 1;
-	my_era = set_backs;
-	if
-#ifndef KEPT_AT_SET_BACK
-	:: v < before -> forget()
-#endif
-	:: v >= before -> unnoticed = unnoticed || (before > 0 && before_era < set_backs)
-	:: else
-	fi;
-	when(known[me] > 0 &&
-#ifndef KNOWN_FOR_FILE
-		 known_file[me] == my_file &&
-#endif
-		 true,
-		 if
-#ifndef KNOWN_AT_SET_BACK
-		 :: v < known[me] -> known[me] = 0
-#endif
-		 :: v >= known[me] -> my_known = known[me]; unnoticed = unnoticed || known_era[me] < set_backs
-		 :: else -> my_known = known[me]
-		 fi);
+	v = last + 1;
+	my_known = known[me];
 	bound = min(bound, v)
 }
 
@@ -312,17 +218,14 @@ inline update_memory()
 	}
 	i = 0;
 	before = v;
-	before_era = my_era;
 	looking = false
 }
 
 inline return_bound()
 {
-	assert(bound >= my_known || refused);
+	assert(bound >= my_known);
 	when(bound > 0,
-		 known[me] = bound; known_file[me] = my_file; known_era[me] = my_era;
-		 when(!unnoticed && my_era == set_backs && (my_file == file || !restarted),
-			  promised = max(promised, bound)))
+		 known[me] = bound; promised = max(promised, bound))
 }
 
 inline look()
@@ -338,24 +241,16 @@ inline look()
 	atomic { update_memory() }
 	atomic {
 #ifndef NOT_FLUSHED
-		flush_page(my_file);
+		when(durable, flush());
 #endif
 		return_bound();
-		v = 0; bound = 0; my_known = 0; my_file = 0; my_era = 0; refused = false
+		v = 0; bound = 0; my_known = 0
 	}
 }
 
-#ifdef OWN_FILE
-#define may_look	(true)
-#else
-#define may_look	(altering != me)
-#endif
-
 proctype Session(byte me)
 {
-	byte my_life, v, bound, my_known, my_era, i;
-	bit my_file, me_file;
-	bool refused;					/* to log the page */
+	byte my_life, v, bound, my_known, i;
 
 end:
 	do
@@ -363,32 +258,29 @@ end:
 end_transaction:
 		do
 #ifdef LOCK_AFTER_VALUE
-		:: atomic { value[me] == NONE && can_lock(me) && last[own_file(me)] < LAST -> me_file = own_file(me); nextval(me_file); me_file = 0 };
+		:: atomic { value[me] == NONE && last < LAST -> nextval() };
 			locked[me] = true
 #else
-		:: atomic { !locked[me] && can_lock(me) -> locked[me] = true }
-		:: atomic { locked[me] && value[me] == NONE && last[own_file(me)] < LAST -> me_file = own_file(me); nextval(me_file); me_file = 0 }
+		:: atomic { !locked[me] -> locked[me] = true }
+		:: atomic { locked[me] && value[me] == NONE && last < LAST -> nextval() }
 #endif
-		:: atomic { may_look -> skip }; look()
-#if FILES
-		:: atomic { !altered && !(locked[0] && me != 0) && !(locked[1] && me != 1) && !locked[2] -> alter() }
-#endif
+		:: look()
 #if PREPARES
-		:: atomic { locked[me] && altering != me && !locked[PREPARED] && value[PREPARED] == NONE -> prepare() }
+		:: atomic { locked[me] && !locked[PREPARED] && value[PREPARED] == NONE -> prepare() }
 #endif
 #ifdef LOCK_ENDS_FIRST
-		:: atomic { locked[me] && altering != me -> unlock(me) };
+		:: atomic { locked[me] -> unlock(me) };
 			if
-			:: atomic { commit() }
+			:: atomic { become_visible(me) }
 			:: value[me] = NONE
 			fi
 #else
-		:: atomic { locked[me] -> if :: commit() :: value[me] = NONE fi };
-			atomic { unlock(me); when(altering == me, altering = NONE) }
+		:: atomic { locked[me] -> if :: become_visible(me) :: value[me] = NONE fi };
+			atomic { unlock(me) }
 #endif
 		od
 	} unless {
-		atomic { my_life != lifetime -> my_life = lifetime; v = 0; bound = 0; my_known = 0; my_file = 0; my_era = 0; refused = false; i = 0 }
+		atomic { my_life != lifetime -> my_life = lifetime; v = 0; bound = 0; my_known = 0; i = 0 }
 	}
 	od
 }
@@ -407,26 +299,6 @@ end:
  * Others
  * ------------------------------------------------------------------------
  */
-
-/* setval() */
-proctype SetBack()
-{
-	byte to;
-
-end:
-	do
-	:: atomic {
-			set_backs < SET_BACKS && altering == NONE && last[file] > 0 ->
-			select (to : 0 .. (last[file] - 1));
-			last[file] = to;
-			ahead[file] = 0;
-			write_wal(file, to, false);
-			to = 0;
-			set_backs++;
-			promised = 0
-		}
-	od
-}
 
 /* Another sequence gets the memory, or the session of a number ends. */
 proctype Lose()
@@ -449,14 +321,14 @@ end:
 	:: atomic {
 			lifetime < CRASHES ->
 			/* WAL can be on disk without having been asked for. */
-			if :: flush_all() :: true fi;
+			if :: flush() :: true fi;
 			lifetime++;
 			looking = false;
 			page_logged = false;
 			forget();
 			for (i : 0 .. SESSIONS - 1) {
 				locked[i] = false; value[i] = NONE; found[i] = false;
-				known[i] = 0; known_file[i] = 0
+				known[i] = 0
 			}
 			i = 0;
 			found[PREPARED] = false;
@@ -465,20 +337,11 @@ end:
 #else
 			locked[PREPARED] = (value[PREPARED] != NONE);
 #endif
-			altering = NONE;
-			replaced = false;
-			file = flushed_file;
-			last[0] = flushed[0];
-			last[1] = flushed[1];
-			ahead[0] = (flushed_copy[0] -> AHEAD : 0);
-			ahead[1] = (flushed_copy[1] -> AHEAD : 0);
-			logged[0] = flushed[0]; logged_copy[0] = flushed_copy[0];
-			logged[1] = flushed[1]; logged_copy[1] = flushed_copy[1];
-			logged_file = flushed_file;
-			when(!durable,
-				 logged[0] = 0; logged[1] = 0; flushed[0] = 0; flushed[1] = 0;
-				 logged_copy[0] = 0; logged_copy[1] = 0; flushed_copy[0] = 0; flushed_copy[1] = 0;
-				 ahead[0] = 0; ahead[1] = 0; covers_commit = false)
+			last = flushed;
+			ahead = (flushed_copy -> AHEAD : 0);
+			logged = flushed;
+			logged_copy = flushed_copy;
+			when(!durable, logged = 0; flushed = 0; logged_copy = 0; flushed_copy = 0; ahead = 0)
 		}
 	od
 }
@@ -492,7 +355,6 @@ init
 			run Session(i)
 		}
 		if :: PREPARES -> run Finish() :: else fi;
-		if :: SET_BACKS -> run SetBack() :: else fi;
 		if :: LOSSES -> run Lose() :: else fi;
 		if :: CRASHES -> run Crash() :: else fi
 	}

@@ -16,31 +16,25 @@
  *				taken, unless S is exported.  So the bounds of a session do not go back.
  *	  kept		With one snapshot, a session gets one bound.
  *
- * With one of these defined, the model is wrong, and spin must find the property that
- * fails:
- *	  ONLY_IDS			row: xmax is not compared
- *	  SNAPSHOT_FIRST	row: N is taken before the look finds the holders
- *	  NO_SNAPSHOT		row: the bound of now is returned
- *	  ONE_BOUND			due: only the newest bound is remembered
- *	  OWN_ID_IS_NONE	due: N lacks the id of the session's own transaction, which it
- *						prepares
- *	  ANSWER_CHANGES	kept: a later look with the same snapshot gives another bound
- *
- * NUMBER_OF_IDS (xmax and the number of ids are compared) and ONLY_XMAX (a greater xmax
- * suffices) are wrong, too, but need more ids than models.pl has: they are not checked yet.
- *
- * models.pl defines LAST, WRITERS, XIDS, OWN.
+ * models.pl defines LAST=2 WRITERS=1 XIDS=2 OWN=0, and runs:
+ *	  none
+ *	  none OWN=1 LAST=1
+ *	  row ONLY_IDS: xmax is not compared
+ *	  row SNAPSHOT_FIRST: N is taken before the look finds the holders
+ *	  row NO_SNAPSHOT: the bound of now is returned
+ *	  due ONE_BOUND: only the newest bound is remembered
+ *	  due OWN_ID_IS_NONE OWN=1 LAST=1: N lacks the id of the session's own transaction, which
+ *		it prepares
+ *	  kept ANSWER_CHANGES: a later look with the same snapshot gives another bound
  */
+
+#include "macros.h"
 
 #define READER		WRITERS
 #define PREPARED	(WRITERS + 1)	/* has no process */
 #define SLOTS		(WRITERS + 2)
 #define OPEN		14				/* a value of a transaction that has not ended */
 
-#define max(a, b)	((a) > (b) -> (a) : (b))
-#define min(a, b)	((a) < (b) -> (a) : (b))
-#define when(condition, action) \
-	if :: condition -> action :: else fi
 #define bit_of(xid)	(1 << (xid))
 
 /* transactions; a slot is an element of the process array */
@@ -58,20 +52,14 @@ byte last = 0;
 byte row[LAST + 1];					/* 0 never appears, OPEN, or the xid */
 
 /* A snapshot: each xid from xmax on, and those of xip, are running in it. */
-typedef Snapshot { byte xmax; byte xip; byte ids };
+typedef Snapshot { byte xmax; byte xip };
 #define copy(to, from) \
-	to.xmax = from.xmax; to.xip = from.xip; to.ids = from.ids
+	to.xmax = from.xmax; to.xip = from.xip
 #define clear(snapshot) \
-	snapshot.xmax = 0; snapshot.xip = 0; snapshot.ids = 0
+	snapshot.xmax = 0; snapshot.xip = 0
 #define below(xmax)	(bit_of(xmax) - 1)
 
-#ifdef NUMBER_OF_IDS
-#define contained(n, s) \
-	(s.xmax >= n.xmax && s.ids <= n.ids)
-#elif defined(ONLY_XMAX)
-#define contained(n, s) \
-	(s.xmax > n.xmax || (s.xmax == n.xmax && s.xip == n.xip))
-#elif defined(ONLY_IDS)
+#ifdef ONLY_IDS
 #define contained(n, s) \
 	((s.xip & below(n.xmax) & ~n.xip) == 0)
 #elif defined(NO_SNAPSHOT)
@@ -84,22 +72,14 @@ typedef Snapshot { byte xmax; byte xip; byte ids };
 #define visible(xid, s) \
 	((xid) < s.xmax && (s.xip & bit_of(xid)) == 0)
 
-#ifdef NUMBER_OF_IDS
-#define count_id(s)	s.ids++
-#else
-#define count_id(s)	skip
-#endif
-
 /* Of the process array, without the slot of the session itself */
 inline take_snapshot(s)
 {
 	s.xmax = latest + 1;
 	s.xip = 0;
-	s.ids = 0;
 	for (i : 0 .. SLOTS - 1) {
 		when(i != me && xid[i] > 0 && xid[i] < s.xmax,
-			 s.xip = s.xip | bit_of(xid[i]);
-			 count_id(s))
+			 s.xip = s.xip | bit_of(xid[i]))
 	}
 	i = 0
 }

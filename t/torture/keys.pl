@@ -6,15 +6,10 @@
 # synchronous standby that is promoted: the mark waits for the standby under every
 # synchronous_commit. Databases can repeat each other's ids, so each is searched alone.
 #
-# With SEQID_ASYNCHRONOUS, promotions lose WAL, and the old primary issues keys for
-# a while. Each timeline has another shard then, so that ids remain unique over all
-# servers. SEQID_SHARDS=16 gives all servers one shard, and the test must fail.
-#
 # Outbox.pm describes what happens to rows.
 
 use v5.36;
 use File::Path ();
-use List::Util qw(sum0);
 use Time::HiRes qw(sleep);
 use FindBin;
 use lib "$FindBin::RealBin/..", $FindBin::RealBin;
@@ -22,26 +17,21 @@ use Outbox;
 use SeqidTest;
 use Torture;
 
-my $asynchronous = $ENV{SEQID_ASYNCHRONOUS} // 0;
 my @databases = ('postgres', 'other');
 my @levels = ('on', 'local', 'off', 'remote_write', 'remote_apply');
 my ($primary, $standby, %clock);
 my $generation = 0;
 
-# A literal shard belongs to one server and its synchronous standbys.
-my $shard = $asynchronous ? '(SELECT shard FROM seqid.stat_server)' : '1';
-my $shards = $asynchronous ? '' : 'n % 3 + 1';
-
 # In transactions, one level follows the other.
 my $in_transactions = join ";\n", map {
-	"BEGIN; SET LOCAL synchronous_commit = $_; SELECT snowflake_nextvals($shard, 200); "
+	"BEGIN; SET LOCAL synchronous_commit = $_; SELECT snowflake_nextvals(1, 200); "
 	  . ($_ eq 'remote_write' ? 'ROLLBACK' : 'COMMIT')
 } map { ($_, 'on') } @levels;
 my @statements = (
-	"SELECT snowflake_nextval($shards) FROM generate_series(1, 100) n",
-	"SELECT first + i FROM (SELECT snowflake_nextblock($shard, 50) AS first OFFSET 0) b, generate_series(0, 49) i",
+	"SELECT snowflake_nextval(n % 3 + 1) FROM generate_series(1, 100) n",
+	"SELECT first + i FROM (SELECT snowflake_nextblock(1, 50) AS first OFFSET 0) b, generate_series(0, 49) i",
 	'SELECT comb_uuid() FROM generate_series(1, 100)',
-	"SELECT snowflake53_nextval($shards) FROM generate_series(1, 100) n",
+	"SELECT snowflake53_nextval(n % 3 + 1) FROM generate_series(1, 100) n",
 	$in_transactions);
 
 # Returns a client that repeats a statement in a database.
@@ -51,15 +41,13 @@ sub client ($database, $number)
 
 	return sub {
 		my %server = servers();
-		my @roles = grep { $_ ne 'standby' } sort keys %server;
-		my $role = $roles[ rand @roles ];
 
 		# It keeps its level for a while. Otherwise, each client would soon come to a
 		# level that waits, and all would stop while the standby is away.
 		$level = $levels[ rand @levels ] if !defined $level || rand() < 0.05;
-		run_script("$database.$number", "$server{$role} dbname=$database",
+		run_script("$database.$number", "$server{primary} dbname=$database",
 			"SET synchronous_commit = $level;\n" . "$statements[$number];\n" x 200,
-			"$database.$number.$role.keys");
+			"$database.$number.keys");
 	};
 }
 
@@ -81,46 +69,20 @@ sub make_standby
 	publish(primary => $primary, standby => $standby);
 }
 
-# What pg_stat_replication shows of a standby in its place.
-my $attached = $asynchronous ? "state = 'streaming'" : "sync_state = 'sync'";
-
 sub settle
 {
-	wait_until($primary, "SELECT count(*) = 1 FROM pg_stat_replication WHERE $attached") or die 'no standby';
+	wait_until($primary, "SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'") or die 'no standby';
 }
 
 # Stops the WAL sender, so that the primary's disk has WAL that the standby does not
 # have, and returns its process. A stopped receiver would read later what was sent.
 sub stall_standby
 {
-	my $sender = ask($primary, 'postgres', "SELECT pid FROM pg_stat_replication WHERE $attached");
+	my $sender = ask($primary, 'postgres', "SELECT pid FROM pg_stat_replication WHERE sync_state = 'sync'");
 
 	kill 'STOP', $sender if $sender;
 	sleep 0.2 + rand 2;
 	return $sender;
-}
-
-# The number of bytes that clients got from old primaries.
-sub size_from_overtaken { return sum0 map { -s } glob "$directory/*.overtaken.keys" }
-
-# Lets clients use both servers while either is killed or its clock set, until they got
-# keys from the old one.
-sub split_brain ($overtaken)
-{
-	my $size = size_from_overtaken();
-
-	publish(primary => $primary, overtaken => $overtaken);
-	for my $moment (1 .. 1 + int rand 3)
-	{
-		my $node = rand() < 0.5 ? $primary : $overtaken;
-
-		sleep 0.3 + rand;
-		$clock{ $node->name }->set(random_offset()) if rand() < 0.5;
-		next if rand() < 0.7;
-		kill_server($node);
-		start($node);
-	}
-	poll_until { size_from_overtaken() > $size } or die 'no client uses the old primary';
 }
 
 sub promote
@@ -134,15 +96,9 @@ sub promote
 		$clock{ $standby->name }->set('-6s');
 		$count{'promotions that lose WAL'}++;
 	}
-	kill_server($old, $sender // ()) unless $asynchronous;
+	kill_server($old, $sender // ());
 	$standby->promote;
 	$primary = $standby;
-	if ($asynchronous)
-	{
-		kill 'CONT', $sender // ();
-		split_brain($old);
-		kill_server($old);
-	}
 	publish(primary => $primary);
 	remove($old->data_dir);
 	make_standby();
@@ -150,7 +106,16 @@ sub promote
 }
 
 my %faults = (
-	server_faults(sub { $primary }, sub { start($primary) }),
+	'postmaster kills' => [ 4, sub { kill_server($primary); start($primary); } ],
+	'immediate restarts' => [ 1, sub { $primary->stop('immediate'); start($primary); } ],
+	'clean restarts' => [ 1, sub { $primary->stop('fast'); start($primary); } ],
+	'backend kills' => [ 3, sub {
+		# The server can still be busy with the last crash.
+		my $pid = ask($primary, 'postgres', "SELECT pid FROM pg_stat_activity
+			WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1");
+
+		return $pid && kill 9, $pid;
+	} ],
 	'clock steps' => [ 7, sub { $clock{ $primary->name }->set(random_offset()); 1 } ],
 	'clock steps of an hour' => [ 1, sub {
 		$clock{ $primary->name }->set('-1h');
@@ -161,7 +126,7 @@ my %faults = (
 	} ],
 	'standby kills' => [ 1, sub { kill_server($standby); start($standby); } ],
 	'standby stalls' => [ 1, sub { kill 'CONT', stall_standby() // () } ],
-	'promotions' => [ $asynchronous ? 12 : 3, \&promote ]);
+	'promotions' => [ 3, \&promote ]);
 
 $clock{node0} = SeqidClock->new;
 $primary = new_server('node0', clock => $clock{node0}, streaming => 1, conf => "
@@ -172,11 +137,11 @@ wal_receiver_status_interval = 1
 max_connections = 40
 max_prepared_transactions = 40
 checkpoint_timeout = 30s
-" . ($asynchronous ? "seqid.shards = '" . ($ENV{SEQID_SHARDS} // '16-31') . "'\n" : ''));
+");
 $primary->safe_psql('postgres', 'CREATE DATABASE other');
 $primary->safe_psql('other', 'CREATE EXTENSION seqid');
 create_outbox($primary);
-$primary->append_conf('postgresql.conf', "synchronous_standby_names = '*'") unless $asynchronous;
+$primary->append_conf('postgresql.conf', "synchronous_standby_names = '*'");
 make_standby();
 $primary->stop;
 start($primary);
@@ -187,16 +152,15 @@ for my $database (@databases)
 	repeatedly(client($database, $_)) for 0 .. $#statements;
 }
 for my $number (1 .. 6) { repeatedly(sub { run_writer($number, @levels) }) }
-for my $reader (@readers) { repeatedly(sub { poll($reader, $asynchronous) }) }
+for my $reader (@readers) { repeatedly(sub { poll($reader) }) }
 
-torture(\&settle, sub { !$asynchronous || $count{'promotions that lose WAL'} >= 2 }, %faults);
+torture(\&settle, sub { $count{'promotions that lose WAL'} }, %faults);
 finish();
 
 # All keys are older than this clock, so that readers come to all rows.
 $clock{ $primary->name }->set('+1m');
-judge_outbox($primary, $asynchronous);
+judge_outbox($primary);
 $standby->stop('immediate');
 $primary->stop('immediate');
 keys_are_unique();
-cmp_ok(size_from_overtaken(), '>', 20_000, 'old primaries issued keys') if $asynchronous;
 done_testing();
