@@ -5,29 +5,23 @@
 #
 # A regression test has one session, and an isolation test runs one step at a time.
 
+use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', "autovacuum = off\nmax_connections = 30\nmax_prepared_transactions = 10");
-$node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION seqid');
+my $node = new_server('main', conf => "max_connections = 30\nmax_prepared_transactions = 10");
 my $directory = PostgreSQL::Test::Utils::tempdir;
 
 # The terms of a dictionary with their ids: id|term, in the terms' order.
-sub entries
+sub entries ($dictionary)
 {
-	my ($dictionary) = @_;
-
 	return $node->safe_psql('postgres', "SELECT id, term FROM $dictionary ORDER BY term");
 }
 
 # A transaction that interns a batch, and says at its end whether it is kept.
-sub transaction
+sub transaction ($name, @terms)
 {
-	my ($name, @terms) = @_;
 	my $array = 'ARRAY[' . join(', ', map { "'$_'" } @terms) . ']';
 	my $intern = "SELECT unnest(intern_ids('words', $array)), unnest($array);\n";
 	my @kinds = (
@@ -42,9 +36,8 @@ sub transaction
 }
 
 # The rows that a client was given in transactions that were kept, as [id, term].
-sub kept_rows
+sub kept_rows ($file)
 {
-	my ($file) = @_;
 	my (@kept, @open);
 
 	for my $line (split /\n/, slurp_file($file))
@@ -88,13 +81,9 @@ sub kept_rows
 			$script .= transaction("$client-$batch", @batch);
 		}
 		append_to_file("$directory/$client.sql", $script);
+		$session->query($_) for "\\o $directory/$client.out", '\set QUIET on';
+		$session->send("\\i $directory/$client.sql");
 		push @sessions, $session;
-	}
-	for my $client (0 .. $#sessions)
-	{
-		$sessions[$client]->query("\\o $directory/$client.out");
-		$sessions[$client]->query("\\set QUIET on");
-		$sessions[$client]->send("\\i $directory/$client.sql");
 	}
 	wait_until_blocked($node, @sessions);
 	$gate->query('ROLLBACK');
@@ -133,60 +122,44 @@ sub kept_rows
 }
 
 #
-# A batch of a million terms is cancelled when half of them are inserted and it
-# waits for one that another session holds.
+# A batch of 100,000 terms is cancelled when it waits for one that another session holds, the
+# first one or one in the middle, and a batch in a transaction that goes on.
 #
 {
-	my $holder = SeqidSession->new($node);
-	my $session = SeqidSession->new($node);
-	my $million =
-	  "SELECT cardinality(intern_ids('large',
-	   ARRAY(SELECT lpad(n::text, 7, '0') FROM generate_series(1, 1000000) n)))";
+	my ($holder, $session) = map { SeqidSession->new($node) } 1 .. 2;
+
+	# Holds a term while the session sends a batch with it, which is then cancelled.
+	my $cancel = sub ($held, $batch, $what) {
+		$holder->query("BEGIN; SELECT intern_id('large', '$held')");
+		$session->send($batch);
+		wait_until_blocked($node, $session);
+		$node->safe_psql('postgres', "SELECT pg_cancel_backend($session->{pid})");
+		is($session->answer, '', "cancelled $what: nothing is returned");
+		like($session->errors, qr/^ERROR:  57014: canceling statement due to user request$/m, "cancelled $what: query_canceled");
+		$holder->query('ROLLBACK');
+	};
 
 	$node->safe_psql('postgres', "SELECT intern_create('large')");
 	my $first = $session->query("SELECT intern_id('large', 'first')");
-	for my $held ('0000001', '0500000')
+	for my $held ('000001', '050000')
 	{
-		$holder->query('BEGIN');
-		$holder->query("SELECT intern_id('large', '$held')");
-		$session->send($million);
-		wait_until_blocked($node, $session);
-		$node->safe_psql('postgres', "SELECT pg_cancel_backend($session->{pid})");
-		is($session->answer, '', "cancelled at $held: nothing is returned");
-		like($session->errors, qr/^ERROR:  57014: canceling statement due to user request$/m,
-			"cancelled at $held: query_canceled");
-		$holder->query('ROLLBACK');
-		is($node->safe_psql('postgres', 'SELECT id, term FROM large'),
-			"$first|first", "cancelled at $held: no term was kept");
+		$cancel->($held, "SELECT cardinality(intern_ids('large', ARRAY(SELECT lpad(n::text, 6, '0') FROM generate_series(1, 100000) n)))", "at $held");
+		is(entries('large'), "$first|first", "cancelled at $held: no term was kept");
 	}
 
-	# In a transaction that goes on.
-	$holder->query('BEGIN');
-	$holder->query("SELECT intern_id('large', 'held')");
 	$session->query('BEGIN');
 	my $kept = $session->query("SELECT intern_id('large', 'kept')");
 	$session->query('SAVEPOINT a');
-	$session->send("SELECT intern_ids('large', '{before,held,kept,zero}')");
-	wait_until_blocked($node, $session);
-	$node->safe_psql('postgres', "SELECT pg_cancel_backend($session->{pid})");
-	$session->answer;
-	like($session->errors, qr/57014/, 'cancelled in a subtransaction: query_canceled');
-	$session->query('ROLLBACK TO a');
-	$session->query('COMMIT');
-	$holder->query('ROLLBACK');
-	is(entries('large'), "$first|first\n$kept|kept",
-		'cancelled in a subtransaction: what was interned before it is kept');
+	$cancel->('held', "SELECT intern_ids('large', '{before,held,kept,zero}')", 'in a subtransaction');
+	$session->query('ROLLBACK TO a; COMMIT');
+	is(entries('large'), "$first|first\n$kept|kept", 'cancelled in a subtransaction: what was interned before it is kept');
 
 	# What the session knows of the dictionary is neither lost nor stuck.
-	$node->safe_psql('postgres',
-		"ALTER TABLE large RENAME TO larger; ALTER TABLE larger ADD COLUMN note text");
+	$node->safe_psql('postgres', 'ALTER TABLE large RENAME TO larger; ALTER TABLE larger ADD COLUMN note text');
 	is($session->query("SELECT intern_ids('larger', '{first,kept,kept}')"),
 		"{$first,$kept,$kept}", 'cancelled: the session goes on with the dictionary renamed');
-	is($session->query("SELECT intern_id('larger', 'again') = intern_id('larger', 'again')"),
-		't', 'cancelled: and assigns ids');
-	is($session->errors, '', 'cancelled: without an error');
-	$session->close;
-	$holder->close;
+	is($session->full_outcome("SELECT intern_id('larger', 'again') = intern_id('larger', 'again')"), 't', 'cancelled: and assigns ids');
+	$_->close for $session, $holder;
 }
 
 $node->stop;
