@@ -1,8 +1,8 @@
 # Keys of parallel workers, where the library is not preloaded.
 #
 # A session that loads it within a parallel query cannot define settings then: calls that
-# need them are refused, and the session has them afterwards.  Keys that only workers
-# generate are their leader's transaction's.
+# need them are refused, and the session has them afterwards.
+# (019_horizon.pl has workers of a session that has loaded it.)
 #
 # The library is loaded there by functions that a plan does not show: within another
 # function, or an index's expression.
@@ -58,18 +58,6 @@ check('on', 'CREATE INDEX ON many (snowflake_timestamp(id))', '');
 # Unless its workers are refused, the leader would not know at PREPARE that they have
 # generated COMBs.
 check('off', 'SELECT count(draw_comb()) FROM many', '55000', 20000);
-{
-	my $session = SeqidSession->new($node);
-
-	$session->query("SET parallel_leader_participation = off; LOAD 'seqid'");
-	like($session->query('EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT count(draw_comb()) FROM many'),
-		qr/Workers Launched: [12]/, 'loaded: there are workers');
-	$session->query('BEGIN; CREATE TABLE keys AS SELECT draw_comb() FROM many');
-	$session->query("PREPARE TRANSACTION 'keys'");
-	is(outcome($node, 'SELECT gid FROM seqid.horizon_holders'), 'keys', 'loaded: holds the horizon when prepared');
-	$session->query("ROLLBACK PREPARED 'keys'");
-	$session->close;
-}
 $node->append_conf('postgresql.conf', 'max_prepared_transactions = 0');
 $node->restart;
 check('off', 'SELECT count(DISTINCT draw_comb()) FROM many', 20000);
