@@ -1,5 +1,6 @@
 # The server crashes, and its clock is set back while it is down: no key is returned twice,
-# whatever kind of transaction has raised the mark.
+# whatever kind of transaction has raised the mark, and keys stay above those of other servers
+# that it has seen.
 #
 # Only a real crash loses shared memory and the WAL that was not flushed.
 # (t/torture/keys.pl crashes a server under load.)
@@ -11,10 +12,14 @@ use SeqidTest;
 
 # Only the mark flushes WAL.
 my $clock = SeqidClock->new;
-my $node = new_server('main', clock => $clock, conf => "wal_writer_delay = 10s\nmax_prepared_transactions = 2");
+my $node = new_server('main', clock => $clock, conf => <<'CONF');
+wal_writer_delay = 10s
+max_prepared_transactions = 2
+seqid.max_lead = 10min
+seqid.shards = 3
+CONF
 my @databases = ('postgres', 'other');
-$node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql('other', 'CREATE EXTENSION seqid');
+add_database($node, 'other');
 
 # Each case starts with a clock that is past every mark: the next key needs a new mark.
 # If that were lost, nothing would keep the key from coming again.
@@ -65,6 +70,42 @@ for my $case (
 	cmp_ok(outcome($node, 'SELECT snowflake_nextval(9)'), '>', $last, "$what: ids go on after a crash");
 }
 $node->safe_psql('postgres', "COMMIT PREPARED 'p'");
+
+# Cause before effect: a witness raises keys above one of another server.  Its shard is higher,
+# so that only time can put an id above the other.
+my %made = (snowflake => 'snowflake_make(%s, 900, 4095)', snowflake53 => 'snowflake53_make(%s, 30, 127)', comb_uuid => 'comb_uuid_last(%s)');
+my %next = (snowflake => 'snowflake_nextval()', snowflake53 => 'snowflake53_nextval()', comb_uuid => 'comb_uuid()');
+
+sub witness ($kind, $minutes)
+{
+	return outcome($node, "SELECT ${kind}_witness(" . sprintf($made{$kind}, "clock_timestamp() + $minutes * interval '1 min'") . ')');
+}
+
+sub is_above ($kind, $key, $what)
+{
+	is(outcome($node, "SELECT $next{$kind} > '$key'"), 't', "$what, $kind: the next key is greater");
+}
+
+$clock->set_right($node);
+for my $kind (sort keys %made)
+{
+	is_above($kind, witness($kind, 5), 'a witness');
+	is(outcome($node, 'SELECT snowflake_timestamp(snowflake_nextval(4)) <= clock_timestamp()'), 't', "a witness, $kind: another shard is at the clock");
+	is(witness($kind, 60), '22023', "a witness, $kind: refused if it is an hour ahead");
+	witness($kind, -60);
+	is(outcome($node, "SELECT ${kind}_timestamp($next{$kind}) BETWEEN clock_timestamp() + interval '1 min' AND clock_timestamp() + interval '6 min'"),
+		't', "a witness, $kind: neither that nor an old one changes anything");
+}
+
+# The mark covers it, although no key was generated since.  Each is later than the mark before.
+my $minutes = 5;
+for my $kind (sort keys %made)
+{
+	my $key = witness($kind, ++$minutes);
+
+	$clock->crash($node, '-1s');
+	is_above($kind, $key, 'a witness and a crash');
+}
 
 $node->stop;
 done_testing();
