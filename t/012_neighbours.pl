@@ -32,19 +32,13 @@ sub check_at_the_clock ($what, @databases)
 	}
 }
 
-sub create_database ($name)
-{
-	$node->safe_psql('postgres', "CREATE DATABASE $name");
-	$node->safe_psql($name, 'CREATE EXTENSION seqid');
-}
-
 my $set_a_day_ahead = "SELECT setval('seqid.clock_mark', last_value + 86400000) FROM seqid.clock_mark";
 
 #
 # A mark that is a day ahead is so in one database.  "near" is not used while the clock
 # is wrong, "late" is used for the first time after it.
 #
-create_database($_) for 'near', 'far', 'late';
+add_database($node, $_) for 'near', 'far', 'late';
 outcome($node, 'late', 'SELECT snowflake_nextval(5)');
 $clock->restart($node, '+1d');
 my $far_comb = outcome($node, 'far', 'SELECT comb_uuid()');
@@ -68,7 +62,7 @@ $clock->restart($node, '+0s');
 check_at_the_clock('after a day ahead', 'late', 'near');
 
 # A mark that is set while others generate keys.
-create_database('far');
+add_database($node, 'far');
 $far_comb = '';
 my $session = SeqidSession->new($node, 'near');
 $session->query('SELECT snowflake_nextval(5)');
@@ -85,7 +79,7 @@ check_at_the_clock('beside one that was set, restarted', 'near');
 # A copy that is made while the server runs starts above the mark that came with it, and
 # knows nothing of the keys that the original generates from then on.
 #
-create_database('original');
+add_database($node, 'original');
 $node->safe_psql('original', 'CREATE TABLE t (id bigint PRIMARY KEY, c uuid UNIQUE);
 	INSERT INTO t SELECT snowflake_nextval(6), comb_uuid() FROM generate_series(1, 10000)');
 my $mark = outcome($node, 'original', 'SELECT last_value FROM seqid.clock_mark');

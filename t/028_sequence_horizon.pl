@@ -20,8 +20,8 @@ max_connections = 250
 log_statement = none
 max_prepared_transactions = 10
 CONF
-$node->safe_psql('postgres', 'CREATE TABLE events (id bigserial PRIMARY KEY, writer int); CREATE DATABASE other');
-$node->safe_psql('other', 'CREATE EXTENSION seqid');
+$node->safe_psql('postgres', 'CREATE TABLE events (id bigserial PRIMARY KEY, writer int)');
+add_database($node, 'other');
 
 my $insert = 'INSERT INTO events DEFAULT VALUES RETURNING id';
 my $get = "SELECT nextval('events_id_seq')";

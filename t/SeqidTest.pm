@@ -18,9 +18,9 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More ();
 
-our @EXPORT = qw(crash error_in full_outcome is_no_earlier keys_ascend make_synchronous new_keys
-  new_server new_standby outcome poll_until promote_standby reconfigure settled_horizon spawn
-  start_again wait_until wait_until_blocked);
+our @EXPORT = qw(add_database crash error_in full_outcome is_no_earlier keys_ascend make_synchronous
+  new_keys new_server new_standby outcome poll_until promote_standby reconfigure settled_horizon
+  spawn start_again wait_for_clock wait_until wait_until_blocked);
 
 sub import
 {
@@ -75,6 +75,13 @@ sub new_standby ($primary, $name, %option)
 	$node->append_conf('postgresql.conf', $option{conf}) if defined $option{conf};
 	start_node($node, $option{clock}) if $option{start} // 1;
 	return $node;
+}
+
+# Creates a database that has the extension.
+sub add_database ($node, $name)
+{
+	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->safe_psql($name, 'CREATE EXTENSION seqid');
 }
 
 sub start_node ($node, $clock)
@@ -208,6 +215,13 @@ sub keys_ascend ($node, $keys, $what, $database = 'postgres')
 sub settled_horizon ($node, $database = 'postgres')
 {
 	return outcome($node, $database, 'CALL seqid.horizon()') =~ s/\|.*//r;
+}
+
+# Waits until the clock does not keep the horizon from passing a time.
+sub wait_for_clock ($node, $time)
+{
+	$node->poll_query_until('postgres', "SELECT clock_timestamp() > '$time'::timestamptz + interval '1 ms'")
+	  or die "the clock does not reach $time";
 }
 
 # is_no_earlier($node, $later, $earlier, $what): compares two times.
