@@ -61,7 +61,8 @@ my $statements = join "\n", 'SELECT snowflake_shard(snowflake_nextval(5)) AS id'
   'CREATE SEQUENCE s', "SELECT nextval('s')", "CALL seqid.sequence_horizon('s')", "SELECT seqid.settled('s')\n";
 IPC::Run::run([ 'postgres', '--single', '-D', $plain->data_dir, 'postgres' ],
 	'<', \$statements, '>', \my $single, '2>', \my $errors);
-like($single, qr/id = "5".*valid = "t".*horizon = "2".*settled = "2"/s, 'single user: generates keys, and returns a horizon') or diag($errors);
+like($single, qr/id = "5".*valid = "t".*horizon = "2".*settled = "2"/s,
+	'single user: generates keys, and returns a horizon') or diag($errors);
 
 # Preloaded, behind another library that wants shared memory.
 my $preloaded = new_server('preloaded',

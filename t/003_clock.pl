@@ -71,7 +71,8 @@ is( issue('count(*) FILTER (WHERE id > previous) FROM
 # By a clock that is read before the blocks, and one that is read after them.  Without the
 # pace of the clock, they would take no time.
 is(issue("count(*), max(snowflake_timestamp(id)) - min(snowflake_timestamp(id)) < clock_timestamp() - began + interval '5 ms'
-		FROM (SELECT clock_timestamp() AS began OFFSET 0) c, LATERAL (SELECT snowflake_nextblock(5, 4096 + 0 * n) AS id FROM generate_series(1, 500) n OFFSET 0) b
+		FROM (SELECT clock_timestamp() AS began OFFSET 0) c,
+			LATERAL (SELECT snowflake_nextblock(5, 4096 + 0 * n) AS id FROM generate_series(1, 500) n OFFSET 0) b
 		GROUP BY began"), '500|t', 'back 30 min: half a second of blocks, at the pace of the clock');
 cmp_ok(issue('comb_uuid()'), 'gt', $comb, 'back 30 min: COMBs go on');
 
@@ -140,7 +141,8 @@ sub step ($offset, $mode, $refused)
 	my $comb = outcome($node, 'SELECT comb_uuid()');
 	cmp_ok($comb, 'gt', $keys[2], "$what: COMBs go on");
 	@keys = $refused ? (@keys[ 0, 1 ], $comb)
-	  : split /\|/, outcome($node, 'SELECT max(snowflake_nextval(5)), max(snowflake53_nextval(5)), max(comb_uuid()::text) FROM generate_series(1, 5000)');
+	  : split /\|/, outcome($node, 'SELECT max(snowflake_nextval(5)), max(snowflake53_nextval(5)), max(comb_uuid()::text)
+			FROM generate_series(1, 5000)');
 }
 
 $clock->set('-6s');

@@ -68,7 +68,8 @@ sub standby_with_rows ($name, $clock)
 		  for 'nextval(5)', 'nextval()', 'nextvals(5, 3)', 'nextblock(5, 10)', 'nextblock(10)';
 	}
 	like(($standby->psql('postgres', $_))[2], qr/^HINT:  Connect to the primary\.$/m, "standby: the hint of $_")
-	  for 'SELECT snowflake_nextval(5)', 'SELECT snowflake_witness(0)', 'CALL seqid.horizon()', 'SELECT seqid.repair_mark()', "SELECT intern_create('words')";
+	  for 'SELECT snowflake_nextval(5)', 'SELECT snowflake_witness(0)', 'CALL seqid.horizon()', 'SELECT seqid.repair_mark()',
+	  "SELECT intern_create('words')";
 	is(outcome($standby, "SELECT uuid_sequence_nextval('seq')"), '25006', 'standby: a sequence cannot be advanced');
 	is(outcome($standby, 'SELECT DISTINCT snowflake_shard(id) FROM t'), '5', 'standby: ids can be decoded');
 	is( outcome($standby, 'SELECT count(*) FILTER (WHERE id > previous) FROM

@@ -20,8 +20,8 @@ sub ahead ($database, $time)
 		"SELECT ceil(extract(epoch FROM at - clock_timestamp()) * 1000) FROM (SELECT $time AS at OFFSET 0) t");
 }
 
-# A server that was restarted is ahead by the rest of the mark's second, and by the
-# clock's, which is not steady.  The other database is ahead by a day.
+# A server that was restarted is ahead of the clock by the rest of the mark's second.  Ten
+# seconds are more than a slow machine can add, and less than the day of another database.
 sub check_at_the_clock ($what, @databases)
 {
 	for my $database (@databases)
