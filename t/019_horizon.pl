@@ -232,7 +232,7 @@ sub check_workers ($how)
 		my $what = "$how, workers, keys of the leader: $keys, $end";
 		my $leader = SeqidSession->new($node);
 
-		# Without LOAD in the leader, workers are refused; see 023_parallel_load.pl.
+		# Without LOAD in the leader, workers are refused; see 001_shared_state.pl.
 		$leader->query("SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
 			SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off; LOAD 'seqid'");
 		settled_horizon($node);
