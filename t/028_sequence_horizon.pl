@@ -41,7 +41,8 @@ for my $values (1, 2, 31, 32, 33, 34, 65)
 	my $what = "$values values, crash";
 
 	outcome($node, "$unflushed SELECT max(nextval('events_id_seq')) FROM generate_series(1, $values)");
-	my $horizon = horizon();
+	# The procedure flushes the LSN that it returns, too; the function has only its bound.
+	my $horizon = $values % 2 ? horizon() : outcome($node, "SELECT seqid.settled('events_id_seq')");
 	crash($node);
 	cmp_ok(horizon(), '>=', $horizon, "$what: the horizon does not go back");
 	cmp_ok(horizon(), '<=', $horizon + 32, "$what: nor far ahead");
