@@ -88,6 +88,10 @@ BEGIN
 	END LOOP;
 END
 $$;
+SELECT seqid.has_replayed(NULL, 1, 1) IS NULL AND seqid.has_replayed('0/0', NULL, 1) IS NULL
+   AND seqid.has_replayed('0/0', 1, NULL) IS NULL AS nulls;
+SELECT timeline, left(error_of(format('SELECT seqid.has_replayed(''0/0'', %s, 1)', timeline)), 5) FROM unnest(ARRAY[0, -1, 4294967296]) timeline;
+SELECT seqid.has_replayed('0/0', 4294967295, 1) AS last_timeline;
 
 -- It is no function, so that it cannot stand in a query.
 SELECT error_of('SELECT seqid.horizon(NULL, NULL)');

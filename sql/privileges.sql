@@ -41,7 +41,7 @@ SET ROLE regress_seqid_user;
 SELECT snowflake_nextval(5) > 0 AS snowflake, snowflake53_nextval(5) > 0 AS snowflake53, comb_uuid_is_valid(comb_uuid()) AS comb,
        length(uuid_time_nextval()::text) AS uuid;
 -- but not be a witness
-SELECT left(error_of('SELECT ' || f || '(0)'), 5) FROM unnest(ARRAY['snowflake_witness', 'snowflake53_witness']) f;
+SELECT left(error_of('SELECT ' || call), 5) FROM unnest(ARRAY['snowflake_witness(0)', 'snowflake53_witness(0)', 'comb_uuid_witness(comb_uuid())']) call;
 -- nor draw from a sequence that is another's
 RESET ROLE;
 CREATE SEQUENCE privileges_seq;

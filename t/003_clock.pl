@@ -1,6 +1,8 @@
-# The clock of a running server is set back, set forward, and stands still.
+# The clock is set back, set forward, and stands still, while the server runs and while it
+# is down: ids go on, or are refused, and no id comes again.
 #
-# SQL cannot set the clock.  (026_clock_step.pl steps it within a call.)
+# SQL can neither set the clock nor restart a server.  (026_clock_step.pl steps the clock
+# within a call.)
 
 use v5.36;
 use FindBin;
@@ -9,10 +11,17 @@ use SeqidTest;
 
 my $clock = SeqidClock->new;
 my $node = new_server('main', clock => $clock);
-my $session = SeqidSession->new($node);
 my %millisecond = (snowflake => 4096, snowflake53 => 128);
 
-$session->query("SET timezone = 'UTC'");
+sub new_session
+{
+	my $session = SeqidSession->new($node);
+
+	$session->query("SET timezone = 'UTC'");
+	return $session;
+}
+
+my $session = new_session();
 
 sub issue ($call)
 {
@@ -35,18 +44,10 @@ sub limit
 	$session->query("SET seqid.max_lead = '$_[0]'");
 }
 
-# How far the next id of a shard is ahead of the clock, in milliseconds: at least, by a clock
-# that is read after it, and at most, by one that is read before.  So a machine that stands
-# still between the two cannot fail a test.
+# How far the next id of a shard is at least ahead of the clock, in milliseconds.
 sub lead_ms ($shard)
 {
 	return issue("round(extract(epoch FROM snowflake_timestamp(snowflake_nextval($shard)) - clock_timestamp()) * 1000)");
-}
-
-sub most_lead_ms ($shard)
-{
-	return issue("round(extract(epoch FROM snowflake_timestamp(snowflake_nextval($shard)) - before) * 1000)
-		FROM (SELECT clock_timestamp() AS before OFFSET 0) c");
 }
 
 #
@@ -67,9 +68,12 @@ is( issue('count(*) FILTER (WHERE id > previous) FROM
 		(SELECT id, lag(id, 1, 0::bigint) OVER (ORDER BY n) AS previous FROM
 		 (SELECT n, snowflake_nextval(5) AS id FROM generate_series(1, 40000) n) i) c'),
 	'40000', 'back 30 min: ten milliseconds of ids, ascending');
-$lead = most_lead_ms(5);
-is(issue('count(snowflake_nextblock(5, 4096)) FROM generate_series(1, 500)'), '500', 'back 30 min: half a second of blocks');
-cmp_ok(lead_ms(5), '<=', $lead + 2, 'back 30 min: the lead has not grown');
+# By a clock that is read before the blocks, and one that is read after them.  Without the
+# pace of the clock, they would take no time.
+is(issue("count(*), max(snowflake_timestamp(id)) - min(snowflake_timestamp(id)) < clock_timestamp() - began + interval '5 ms'
+		FROM (SELECT clock_timestamp() AS began OFFSET 0) c,
+			LATERAL (SELECT snowflake_nextblock(5, 4096 + 0 * n) AS id FROM generate_series(1, 500) n OFFSET 0) b
+		GROUP BY began"), '500|t', 'back 30 min: half a second of blocks, at the pace of the clock');
 cmp_ok(issue('comb_uuid()'), 'gt', $comb, 'back 30 min: COMBs go on');
 
 # A lower limit refuses what a higher one allows.
@@ -111,16 +115,96 @@ $clock->set('+0s');
 cmp_ok(issue('snowflake_nextval(5)'), '>', $last{snowflake} + 1, 'the clock is right again: ids go on');
 cmp_ok(lead_ms(5), '<=', 0, 'the clock is right again: ids have its time');
 
+$session->close;
+
 #
-# A day ahead and back.
+# Set while the server is down.
 #
-$clock->set('+1d');
+my @keys = new_keys($node);
+
+# Restarts with the clock at an offset; a shard that issued ids and one that did not
+# either go on or are refused.
+sub step ($offset, $mode, $refused)
+{
+	my $what = "$offset, $mode restart";
+
+	$clock->restart($node, $offset, $mode);
+	for my $call (map { ("snowflake_nextval($_)", "snowflake53_nextval($_)") } 5, 6)
+	{
+		my $last = $keys[ $call =~ /53/ ];
+		my $shift = $call =~ /53/ ? 12 : 22;
+		my $id = outcome($node, "SELECT $call");
+
+		# A millisecond of the new shard is later, whatever the bits of the shard are.
+		$refused ? is($id, '55000', "$what: $call is refused") : cmp_ok($id >> $shift, '>', $last >> $shift, "$what: $call goes on");
+	}
+	my $comb = outcome($node, 'SELECT comb_uuid()');
+	cmp_ok($comb, 'gt', $keys[2], "$what: COMBs go on");
+	@keys = $refused ? (@keys[ 0, 1 ], $comb)
+	  : split /\|/, outcome($node, 'SELECT max(snowflake_nextval(5)), max(snowflake53_nextval(5)), max(comb_uuid()::text)
+			FROM generate_series(1, 5000)');
+}
+
+$clock->set('-6s');
+for my $mode ('fast', 'immediate')
+{
+	step($_, $mode, 0) for '+0s', '-1s', '-5s', '+0s';
+	step('-1h', $mode, 1);
+	step('+0s', $mode, 0);
+}
+
+# While snowflakes are refused, COMBs are generated and take the mark along; so does a
+# clock that was a day ahead.
+step('+1d', 'fast', 0);
+step('+0s', 'fast', 1);
+step('+1d', 'immediate', 0);
+step('-5s', 'immediate', 1);
+is(outcome($node, "SET seqid.max_lead = '2d'; SELECT snowflake_nextval(5) > $keys[0], snowflake53_nextval(5) > $keys[1]"),
+	't|t', 'a larger limit lets ids go on');
+
+# The mark is ahead of the clock on purpose.  It is the floor once in a server lifetime:
+# a session that begins when the mark has just been raised is not pushed ahead by it.
+$clock->set('+2d');
+my $writer = SeqidSession->new($node);
+my $written = 'SELECT marks_written FROM seqid.stat_database';
+for my $round (1 .. 3)
+{
+	my $before = $writer->query($written);
+
+	do { $writer->query('SELECT snowflake_nextval(6)') } while $writer->query($written) == $before;
+	is(outcome($node, 'SELECT snowflake_timestamp(snowflake_nextval(8)) <= clock_timestamp()'),
+		't', 'a new session is not pushed ahead of the clock');
+}
+$writer->close;
+
+# pg_resetwal throws away the WAL that has the mark, and gives its checkpoint the time of
+# the clock.  The page on disk is that of the checkpoint before.
+$clock->restart($node, '+3d');
+outcome($node, 'SELECT snowflake_nextval(5); CHECKPOINT');
+$clock->set('+259205s');
+@keys = new_keys($node);
+$clock->set('+259208s');
+$node->kill9;
+unlink $node->data_dir . '/postmaster.pid';
+{
+	local %ENV = (%ENV, $clock->environment);
+	command_ok([ 'pg_resetwal', '-f', '-D', $node->data_dir ], 'pg_resetwal');
+}
+$clock->set('+3d');
+$clock->start($node);
+@keys = keys_ascend($node, \@keys, 'pg_resetwal');
+
+#
+# A day ahead and back, in a running server.
+#
+$session = new_session();
+$clock->set('+4d');
 my $tomorrow = issue('snowflake_nextval(5)');
-cmp_ok($tomorrow, '>', $last{snowflake} + (86000000 << 22), 'ahead 1 d: ids are of tomorrow');
-$clock->set('+0s');
+cmp_ok($tomorrow, '>', $keys[0] + (86000000 << 22), 'ahead 1 d: ids are of tomorrow');
+$clock->set('+3d');
 cmp_ok(behind_ms('snowflake_nextval(5)'), '>', 85000000, 'ahead 1 d and back: the shard is refused');
 cmp_ok(issue('snowflake_nextval(8)'), '<', $tomorrow, 'ahead 1 d and back: others are not');
-$clock->set('+1d');
+$clock->set('+4d');
 cmp_ok(issue('snowflake_nextval(5)'), '>', $tomorrow, 'ahead 1 d again: it goes on');
 
 #
@@ -165,9 +249,9 @@ for my $time ('2092-09-06 15:47:36', '2093-01-01 00:00:00')
 	is_refused($_, '2200H', "$time") for 'snowflake_nextval(31)', 'snowflake_nextval(32)', 'snowflake_nextblock(31, 4096)';
 	like(issue('comb_uuid()'), qr/^[0-9a-f-]{36}$/, "$time: COMBs go on");
 }
-$clock->set('+0s');
+$clock->set('+3d');
 like(issue('snowflake_nextval(32)'), qr/^\d+$/, 'a refused call changed nothing');
-
 $session->close;
+
 $node->stop;
 done_testing();

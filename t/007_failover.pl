@@ -1,34 +1,61 @@
-# A standby refuses snowflakes and generates COMBs.  When it is promoted, both go on
-# above all keys that it has replayed, or are refused, although its clock is behind.
+# A server in the place of another: a standby that is promoted, a base backup, a point in
+# time and an upgraded cluster.  Keys go on above all keys in its tables, or are refused,
+# although its clock is behind.
 #
-# Only a real standby is in recovery.  (011_sync_level.pl has synchronous standbys.)
+# SQL can do none of this.  (011_sync_level.pl has synchronous standbys, 013_owner_dump.pl
+# restores dumps, and 012_neighbours.pl copies databases.)
 
 use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
 
-my $primary = new_server('primary', clock => SeqidClock->new, streaming => 1);
-$primary->safe_psql('postgres', 'CREATE TABLE t (id bigint, c uuid); CREATE SEQUENCE seq');
-
-sub standby_with_rows ($name, $clock)
-{
-	my $standby = new_standby($primary, $name, clock => $clock, conf => 'seqid.shards = 6');
-
-	$primary->safe_psql('postgres',
-		'INSERT INTO t SELECT snowflake_nextval(5), comb_uuid() FROM generate_series(1, 10000)');
-	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
-	return $standby;
-}
+my $origin = new_server('origin', clock => SeqidClock->new, init => [ allows_streaming => 1, has_archiving => 1 ]);
+my $fill = 'INSERT INTO t SELECT snowflake_nextval(5), comb_uuid() FROM generate_series(1, 10000)';
+$origin->safe_psql('postgres', "CREATE TABLE t (id bigint, c uuid); CREATE SEQUENCE seq; $fill");
 
 my $combs_go_on = 'SELECT bool_and(new > c) FROM t, (SELECT comb_uuid() AS new OFFSET 0) n';
 
-sub check_promoted ($standby, $what)
+sub check_keys ($node, $what, $rows)
 {
-	is(outcome($standby, 'SELECT snowflake_nextval(5) > (SELECT max(id) FROM t)'), 't', "$what: ids go on");
-	is( outcome($standby, 'WITH n AS MATERIALIZED (SELECT snowflake_nextval(5) AS id FROM generate_series(1, 20000))
-			SELECT count(*) FROM n JOIN t USING (id)'), '0', "$what: none comes again");
-	is(outcome($standby, $combs_go_on), 't', "$what: COMBs go on in order");
+	is(outcome($node, 'SELECT count(*) FROM t'), $rows, "$what: rows are there");
+	is(outcome($node, 'SELECT snowflake_nextval(5) > (SELECT max(id) FROM t)'), 't', "$what: ids go on");
+	is(outcome($node, $combs_go_on), 't', "$what: COMBs go on in order");
+	$node->stop;
+}
+
+# Starts a server whose clock is behind, and waits until it accepts writes.
+sub check_restored ($node, $what, $rows)
+{
+	SeqidClock->new('-5s')->start($node);
+	wait_until($node, 'SELECT NOT pg_is_in_recovery()') or die 'the server is still in recovery';
+	check_keys($node, $what, $rows);
+}
+
+#
+# A base backup, and a point in time
+#
+$origin->backup('base');
+my $backup = PostgreSQL::Test::Cluster->new('base_backup');
+$backup->init_from_backup($origin, 'base');
+check_restored($backup, 'base backup', 10000);
+
+$origin->safe_psql('postgres', $_) for $fill, "SELECT pg_create_restore_point('between')", $fill, 'SELECT pg_switch_wal()';
+my $earlier = PostgreSQL::Test::Cluster->new('point_in_time');
+$earlier->init_from_backup($origin, 'base', has_restoring => 1);
+$earlier->append_conf('postgresql.conf', "recovery_target_name = 'between'\nrecovery_target_action = 'promote'");
+check_restored($earlier, 'point in time', 20000);
+
+#
+# Standbys, which refuse snowflakes and generate COMBs
+#
+sub standby_with_rows ($name, $clock)
+{
+	my $standby = new_standby($origin, $name, clock => $clock, conf => 'seqid.shards = 6');
+
+	$origin->safe_psql('postgres', $fill);
+	$origin->wait_for_catchup($standby, 'replay', $origin->lsn('insert'));
+	return $standby;
 }
 
 {
@@ -41,7 +68,8 @@ sub check_promoted ($standby, $what)
 		  for 'nextval(5)', 'nextval()', 'nextvals(5, 3)', 'nextblock(5, 10)', 'nextblock(10)';
 	}
 	like(($standby->psql('postgres', $_))[2], qr/^HINT:  Connect to the primary\.$/m, "standby: the hint of $_")
-	  for 'SELECT snowflake_nextval(5)', 'CALL seqid.horizon()', 'SELECT seqid.repair_mark()', "SELECT intern_create('words')";
+	  for 'SELECT snowflake_nextval(5)', 'SELECT snowflake_witness(0)', 'CALL seqid.horizon()', 'SELECT seqid.repair_mark()',
+	  "SELECT intern_create('words')";
 	is(outcome($standby, "SELECT uuid_sequence_nextval('seq')"), '25006', 'standby: a sequence cannot be advanced');
 	is(outcome($standby, 'SELECT DISTINCT snowflake_shard(id) FROM t'), '5', 'standby: ids can be decoded');
 	is( outcome($standby, 'SELECT count(*) FILTER (WHERE id > previous) FROM
@@ -66,9 +94,8 @@ sub check_promoted ($standby, $what)
 	$standby->promote;
 	cmp_ok($session->query('SELECT comb_uuid()'), 'gt', $comb, '6 s: a session that stays goes on in order');
 	$session->close;
-	check_promoted($standby, '6 s');
 	is(outcome($standby, 'SELECT snowflake_shard(snowflake_nextval())'), '6', '6 s: its own shard');
-	$standby->stop;
+	check_keys($standby, '6 s', 40000);
 }
 
 {
@@ -79,9 +106,25 @@ sub check_promoted ($standby, $what)
 	is(outcome($standby, "SELECT snowflake_nextval($_)"), '55000', "1 h: shard $_ is refused") for 5, 6;
 	is(outcome($standby, $combs_go_on), 't', '1 h: COMBs go on in order');
 	$clock->set('+0s');
-	check_promoted($standby, '1 h, clock corrected');
-	$standby->stop;
+	check_keys($standby, '1 h, clock corrected', 50000);
 }
 
-$primary->stop;
+#
+# pg_upgrade, which allows the same version
+#
+$origin->stop;
+my $upgraded = PostgreSQL::Test::Cluster->new('upgraded');
+chomp(my $bin = `pg_config --bindir`);
+$upgraded->init;
+chdir PostgreSQL::Test::Utils::tempdir or die $!;
+command_ok(
+	[
+		'pg_upgrade', '--old-datadir', $origin->data_dir, '--new-datadir', $upgraded->data_dir,
+		'--old-bindir', $bin, '--new-bindir', $bin,
+		'--old-port', $origin->port, '--new-port', $upgraded->port,
+		'--socketdir', $upgraded->host
+	],
+	'pg_upgrade');
+check_restored($upgraded, 'upgrade', 50000);
+
 done_testing();

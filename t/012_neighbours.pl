@@ -1,8 +1,9 @@
-# Databases of a server do not disturb each other.  A role that can only call functions does
-# not drive keys into the future.  A mark that is far ahead concerns its database only.  A
-# copy of a database is not taken for the original.
+# Databases of a server do not disturb each other.  A mark that is far ahead concerns its
+# database only.  A copy of a database is not taken for the original.
 #
 # The effects show after restarts and crashes, and with clocks that SQL cannot set.
+# (t/stops/database_state.pl has more databases than the server has room for, and
+# t/torture/databases.pl creates and drops many.)
 
 use v5.36;
 use FindBin;
@@ -19,59 +20,25 @@ sub ahead ($database, $time)
 		"SELECT ceil(extract(epoch FROM at - clock_timestamp()) * 1000) FROM (SELECT $time AS at OFFSET 0) t");
 }
 
-# A server that was restarted is ahead by the rest of the mark's second.
+# A server that was restarted is ahead of the clock by the rest of the mark's second.  Ten
+# seconds are more than a slow machine can add, and less than the day of another database.
 sub check_at_the_clock ($what, @databases)
 {
 	for my $database (@databases)
 	{
-		cmp_ok(ahead($database, 'snowflake_timestamp(snowflake_nextval(5))'), '<=', 1100, "$what, $database: snowflakes are at the clock");
-		cmp_ok(ahead($database, 'comb_uuid_timestamp(comb_uuid())'), '<=', 1100, "$what, $database: COMBs are at the clock");
+		cmp_ok(ahead($database, $_), '<', 10000, "$what, $database: $_ is at the clock")
+		  for 'snowflake_timestamp(snowflake_nextval(5))', 'snowflake_timestamp(snowflake_nextval(7))', 'comb_uuid_timestamp(comb_uuid())',
+		  '(SELECT greatest(clock_floor, clock_mark, comb_uuid_time) FROM seqid.stat_database)';
 	}
-}
-
-sub create_database ($name)
-{
-	$node->safe_psql('postgres', "CREATE DATABASE $name");
-	$node->safe_psql($name, 'CREATE EXTENSION seqid');
 }
 
 my $set_a_day_ahead = "SELECT setval('seqid.clock_mark', last_value + 86400000) FROM seqid.clock_mark";
 
 #
-# COMBs that are reserved and thrown away, faster than the clock has ticks for them: two
-# sessions ask for many and fetch half of those that are reserved.
-#
-create_database('near');
-$node->safe_psql('postgres', 'CREATE ROLE regress_seqid_user LOGIN');
-{
-	my @sessions = map { SeqidSession->new($node, 'near') } 1 .. 2;
-	my $lead = 0;
-
-	for my $session (@sessions)
-	{
-		$session->query('SET ROLE regress_seqid_user');
-		$session->send('SELECT count(c) FROM generate_series(1, 60000) n,
-			LATERAL (SELECT comb_uuids(1000 + 0 * n) AS c LIMIT 129) d');
-	}
-	my $answered = 0;
-	while ($answered < @sessions)
-	{
-		$answered = grep { $_->answered } @sessions;
-		my $now = ahead('near', '(SELECT comb_uuid_time FROM seqid.stat_database)');
-		$lead = $now if $now > $lead;
-	}
-	is($_->answer, 60000 * 129, 'wasted COMBs: generated') for @sessions;
-	cmp_ok($lead, '<=', 2, 'wasted COMBs: were never ahead of the clock');
-	$_->close for @sessions;
-}
-$clock->restart($node, '+0s');
-check_at_the_clock('wasted COMBs, restarted', 'near');
-
-#
 # A mark that is a day ahead is so in one database.  "near" is not used while the clock
 # is wrong, "late" is used for the first time after it.
 #
-create_database($_) for 'far', 'late';
+add_database($node, $_) for 'near', 'far', 'late';
 outcome($node, 'late', 'SELECT snowflake_nextval(5)');
 $clock->restart($node, '+1d');
 my $far_comb = outcome($node, 'far', 'SELECT comb_uuid()');
@@ -90,19 +57,12 @@ sub check_far ($what)
 check_at_the_clock('beside a day ahead', 'near');
 check_far('a day ahead');
 check_at_the_clock('beside a day ahead', 'near', 'late');
-for my $database ('near', 'late')
-{
-	cmp_ok(ahead($database, 'snowflake_timestamp(snowflake_nextval(7))'),
-		'<=', 1100, "beside a day ahead, $database: of the same shard, too");
-	is( outcome($node, $database, "SELECT greatest(clock_floor, clock_mark, comb_uuid_time) < clock_timestamp() + interval '3s'
-			FROM seqid.stat_database"), 't', "beside a day ahead, $database: statistics are its own");
-}
 $node->safe_psql('postgres', 'DROP DATABASE far');
 $clock->restart($node, '+0s');
 check_at_the_clock('after a day ahead', 'late', 'near');
 
 # A mark that is set while others generate keys.
-create_database('far');
+add_database($node, 'far');
 $far_comb = '';
 my $session = SeqidSession->new($node, 'near');
 $session->query('SELECT snowflake_nextval(5)');
@@ -114,15 +74,12 @@ like($session->query('SELECT snowflake_nextval(5)'), qr/^\d+$/, 'beside one that
 $session->close;
 $clock->restart($node, '+2s');
 check_at_the_clock('beside one that was set, restarted', 'near');
-$node->stop;
 
 #
 # A copy that is made while the server runs starts above the mark that came with it, and
 # knows nothing of the keys that the original generates from then on.
 #
-$clock->set('+0s');
-$node = new_server('copies', clock => $clock, extension => 0);
-create_database('original');
+add_database($node, 'original');
 $node->safe_psql('original', 'CREATE TABLE t (id bigint PRIMARY KEY, c uuid UNIQUE);
 	INSERT INTO t SELECT snowflake_nextval(6), comb_uuid() FROM generate_series(1, 10000)');
 my $mark = outcome($node, 'original', 'SELECT last_value FROM seqid.clock_mark');
@@ -142,38 +99,8 @@ check_fill('copied', 'copy', 'original', 'copy');
 is(outcome($node, 'copy', "SELECT round(extract(epoch FROM clock_floor) * 1000) = $mark FROM seqid.stat_database"),
 	't', 'copied: the floor is the mark that came with it');
 $node->safe_psql('postgres', 'CREATE DATABASE late_copy TEMPLATE copy');
-$clock->crash($node, '-4s');
+$clock->crash($node, '-2s');
 check_fill('copied, and a crash', 'late_copy', 'original', 'copy');
-
-#
-# Several databases.  (t/stops/database_state.pl has more than the server has room for.)
-#
-create_database('fresh');
-my @cells = map { "cell_$_" } 1 .. 12;
-$node->safe_psql('postgres', join '', map { "CREATE DATABASE $_ TEMPLATE fresh;\n" } @cells);
-
-# Generates an id and a COMB in each; returns how many are not above those before.
-my @before;
-
-sub not_above
-{
-	my ($status, $out, $err) = $node->psql('postgres',
-		join '', map { "\\c $_\nSELECT snowflake_nextval(9), comb_uuid();\n" } @cells);
-	my @now = map { [ split /\|/ ] } grep { /\|/ } split /\n/, $out;
-	my $not_above = grep { $now[$_][0] <= $before[$_][0] || $now[$_][1] le $before[$_][1] } 0 .. $#before;
-
-	is($err . @now, '12', 'several databases: each has a key');
-	@before = @now;
-	return $not_above;
-}
-
-$clock->set('+0s');
-not_above();
-is(not_above(), 0, 'several databases: all go on');
-like(settled_horizon($node, $_), qr/^20/, "several databases: $_ has a horizon") for 'cell_1', 'cell_12';
-$clock->crash($node, '-3s');
-is(not_above(), 0, 'several databases: all go on after a crash');
-is(not_above(), 0, 'several databases: and once more');
 
 $node->stop;
 done_testing();

@@ -1,6 +1,6 @@
-# A mark in a relation whose transaction is lost in a crash is no mark: the ids that were
-# returned do not come again, however new the extension was.  Nor do those of an extension
-# that was dropped.
+# The extension is created, dropped and created again, and its mark altered or rolled back:
+# ids that were returned do not come again, also after a crash that loses the transaction of
+# the new mark.
 #
 # SQL can neither crash the server, nor set its clock, nor change its configuration file.
 
@@ -101,16 +101,52 @@ for my $seconds (1800, 3600)
 }
 
 #
-# A cursor that was opened while its shard was allowed.
+# Dropped and created again in a running server, also with keys ahead of the clock; what
+# ALTER SEQUENCE does to the mark.
 #
-$clock->restart($node, '+0s');
-my $session = SeqidSession->new($node);
-$session->query('BEGIN; DECLARE c CURSOR FOR SELECT snowflake_nextvals(5, 1000000)');
-like($session->query('FETCH 1 FROM c'), qr/^\d+$/, 'a cursor: issues ids');
-reconfigure($node, 'seqid.allowed_shards' => '6');
-poll_until { $session->query('SHOW seqid.allowed_shards') eq '6' } or die 'the session does not read the file';
-is($session->outcome('FETCH 100000 FROM c') =~ s/.*\n//sr, '55000', 'a cursor: issues no more, when its shard is not allowed');
-$session->close;
+{
+	$clock->restart($node, '+0s');
+	my $session = SeqidSession->new($node);
+	my @keys = new_keys($node);
+
+	$session->query($_) for $draw, 'DROP EXTENSION seqid', 'CREATE EXTENSION seqid';
+	@keys = keys_ascend($node, \@keys, 'created again');
+	$session->query($_) for 'DROP EXTENSION seqid', 'BEGIN', 'CREATE EXTENSION seqid';
+	my ($last) = split /\|/, $session->query($draw);
+	$session->query($_) for 'ROLLBACK', 'CREATE EXTENSION seqid';
+	cmp_ok($session->query('SELECT snowflake_nextval(5)'), '>', $last, 'created in a transaction that is rolled back: ids go on');
+	is($session->errors, '', 'created in a transaction that is rolled back: no error');
+	$session->close;
+	@keys = keys_ascend($node, \@keys, 'created in a transaction that is rolled back');
+
+	# Not used since.
+	for my $ahead ('+0s', '+5s')
+	{
+		$clock->set($ahead);
+		@keys = new_keys($node);
+		$clock->set('+0s');
+		$node->safe_psql('postgres', $_) for 'DROP EXTENSION seqid', 'CREATE EXTENSION seqid';
+		$clock->crash($node, $ahead eq '+0s' ? '-5s' : '+0s');
+		@keys = keys_ascend($node, \@keys, "keys at $ahead, created again, not used, and a crash");
+	}
+
+	# The mark has a new file without its nonce.  It is the same mark, so it is no floor, and
+	# the lead of the keys does not add up.
+	my $floor = 'SELECT clock_floor FROM seqid.stat_database';
+	my $before = outcome($node, $floor);
+	for my $round (1 .. 3)
+	{
+		$node->safe_psql('postgres', 'ALTER SEQUENCE seqid.clock_mark CACHE 1');
+		outcome($node, 'SELECT comb_uuid()');
+		is(outcome($node, $floor), $before, 'altered: the floor stays');
+	}
+	for my $value (0, 1)
+	{
+		$node->safe_psql('postgres', "ALTER SEQUENCE seqid.clock_mark MINVALUE 0; SELECT setval('seqid.clock_mark', $value)");
+		@keys = keys_ascend($node, \@keys, "set to $value");
+	}
+	is(outcome($node, 'SELECT clock_mark > clock_timestamp() FROM seqid.stat_database'), 't', 'set to 1: and it is raised again');
+}
 
 $node->stop;
 done_testing();

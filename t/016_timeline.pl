@@ -1,5 +1,6 @@
 # A cluster's list of shards: each timeline has another one, so that a new primary and an
 # old one that goes on do not meet, whatever WAL was lost and whatever their clocks show.
+# A reader that has used the old primary must keep its position in the database.
 #
 # A new timeline takes a promotion, or a recovery to a point in time.
 
@@ -7,12 +8,19 @@ use v5.36;
 use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
+use SeqidPage;
 
 my $clock = SeqidClock->new('-6s');
 my $primary = new_server('primary', init => [ allows_streaming => 1, has_archiving => 1 ], conf => "seqid.shards = '16-18'");
-my $in_effect = 'SELECT timeline, shard, shard_source FROM seqid.stat_server';
+my ($where) = SeqidPage->new("$FindBin::RealBin/../docs/failover.md")->recipe('where');
+my $in_effect = $where->{text};
 
-$primary->safe_psql('postgres', 'CREATE TABLE t (id bigint DEFAULT snowflake_nextval())');
+$primary->safe_psql('postgres', q{
+	CREATE TABLE t (id bigint DEFAULT snowflake_nextval());
+	CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowflake_nextval(2), note text);
+	CREATE TABLE positions (reader text PRIMARY KEY, position bigint);
+	INSERT INTO events (note) VALUES ('before');
+	INSERT INTO positions VALUES ('inside', 0);});
 $primary->backup('base');
 is(outcome($primary, $in_effect), '1|16|configuration file', 'timeline 1: the first shard');
 is(outcome($primary, 'INSERT INTO t DEFAULT VALUES RETURNING snowflake_shard(id)'), '16', 'timeline 1: issues it');
@@ -39,6 +47,27 @@ $count{$_}++ for map { split /\n/, outcome($_, 'SELECT id FROM t') } $primary, $
 is(scalar(grep { $count{$_} > 1 } keys %count), 1, 'split brain: only the row that both had has one id');
 is(outcome($primary, 'SELECT DISTINCT snowflake_shard(id) FROM t'), '16', 'split brain: the old primary issues its shard');
 is(outcome($standby, 'SELECT DISTINCT snowflake_shard(id) FROM t ORDER BY 1'), "16\n17", 'split brain: the new one another');
+
+# read_events($node, $position): the notes from there up to the horizon.
+sub read_events ($node, $position)
+{
+	return $node->safe_psql('postgres', "CALL seqid.horizon() \\gset
+		SELECT note FROM events WHERE id >= $position AND id < :snowflake ORDER BY id");
+}
+
+# The reader of the old primary stores a position, which is ahead of a row of the new one.
+$primary->safe_psql('postgres', "CALL seqid.horizon() \\gset\nUPDATE positions SET position = :snowflake");
+my $added = $standby->safe_psql('postgres', "INSERT INTO events (note) VALUES ('after') RETURNING id");
+my $outside;
+poll_until
+{
+	($outside) = $primary->safe_psql('postgres', 'CALL seqid.horizon()') =~ /\|1\|(\d+)\|/;
+	$outside > $added;
+} or die 'the horizon of the old primary stands still';
+my ($inside) = $standby->safe_psql('postgres', "SELECT position FROM positions WHERE reader = 'inside'");
+wait_until($standby, "CALL seqid.horizon() \\gset\nSELECT :snowflake > $added") or die 'the horizon stands still';
+is(read_events($standby, $inside), "before\nafter", 'a position in the database: a row comes again, and none is missing');
+is(read_events($standby, $outside), '', 'a position outside: a row is missing after reads on the old primary');
 
 # A shard that is passed is issued as it is; the setting of a session is a list, too, of
 # which the second layout can have no shard above 31.

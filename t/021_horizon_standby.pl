@@ -1,6 +1,6 @@
-# The settled horizon and standbys.  A standby that has replayed its LSN has all rows below
-# it, and needs no more WAL to replay that LSN.  A promotion does not take the horizon back,
-# and a prepared transaction holds it after one.
+# The settled horizons, of keys and of a sequence, and standbys.  A standby that has replayed
+# their LSN has all rows below them, and needs no more WAL to replay that LSN.  A promotion
+# does not take them back, and a prepared transaction holds one after it.
 #
 # Only a real standby replays WAL, and is promoted.
 
@@ -16,7 +16,9 @@ checkpoint_timeout = 1h
 wal_writer_delay = 10s
 max_prepared_transactions = 5
 CONF
-$primary->safe_psql('postgres', 'CREATE TABLE t (id bigint)');
+$primary->safe_psql('postgres', 'CREATE TABLE t (id bigint); CREATE TABLE events (id bigserial)');
+my $insert = 'INSERT INTO events DEFAULT VALUES RETURNING id';
+my $call = "CALL seqid.sequence_horizon('events_id_seq')";
 my $standby = new_standby($primary, 'standby');
 
 sub horizon_and_lsn
@@ -33,7 +35,8 @@ sub is_replayed ($lsn, $what)
 		"$what: the LSN is replayed");
 }
 
-is(outcome($standby, $_), '25006', "a standby does not return it: $_") for 'CALL seqid.horizon()', 'BEGIN READ ONLY; CALL seqid.horizon()';
+is(outcome($standby, $_), '25006', "a standby does not return it: $_")
+  for 'CALL seqid.horizon()', 'BEGIN READ ONLY; CALL seqid.horizon()', $call;
 is(outcome($standby, 'SELECT count(*) FROM seqid.horizon_holders'), '0', 'a standby has no holders');
 
 #
@@ -45,9 +48,9 @@ my $rows = 0;
 for my $level ('on', 'local', 'off')
 {
 	$open->query('BEGIN; INSERT INTO t VALUES (0)');
-	outcome($primary, "SET synchronous_commit = $level; INSERT INTO t SELECT snowflake_nextval(5) FROM generate_series(1, 1000)");
-	$primary->poll_query_until('postgres', "SELECT clock_timestamp() > (SELECT last_time FROM seqid.stat_shards WHERE shard = 5) + interval '1 ms'")
-	  or die 'the clock stands still';
+	my $id = outcome($primary, "SET synchronous_commit = $level; $insert;
+		INSERT INTO t SELECT snowflake_nextval(5) FROM generate_series(1, 1000)");
+	wait_for_clock($primary, outcome($primary, 'SELECT last_time FROM seqid.stat_shards WHERE shard = 5'));
 	$open->query('INSERT INTO t SELECT 0 FROM generate_series(1, 100)');
 	my ($horizon, $lsn) = horizon_and_lsn();
 	my $count = "SELECT count(*) FROM t WHERE id > 0 AND id < snowflake_first('$horizon')";
@@ -56,6 +59,16 @@ for my $level ('on', 'local', 'off')
 	is(outcome($primary, "SELECT pg_current_wal_flush_lsn() >= '$lsn'"), 't', "commit $level: the LSN is flushed");
 	is_replayed($lsn, "commit $level");
 	is(outcome($standby, $count), $rows, "commit $level: the standby has them");
+	$open->query('ROLLBACK');
+
+	# The open value is known to be above what an earlier look has seen.
+	outcome($primary, $call);
+	my $open_id = $open->query("BEGIN; $insert");
+	(my $settled, $lsn, my $timeline, my $lifetime) = split /\|/, outcome($primary, $call);
+	is($settled, $open_id, "commit $level, sequence: the row is settled, and an open one is not");
+	is_replayed($lsn, "commit $level, sequence");
+	is(outcome($standby, "SELECT count(*), seqid.has_replayed('$lsn', $timeline, $lifetime) FROM events WHERE id = $id"), '1|t',
+		"commit $level, sequence: the standby has it");
 	$open->query('ROLLBACK');
 }
 
@@ -131,7 +144,8 @@ is($reached, 41, 'records of many sizes: each LSN is replayed');
 
 #
 # A synchronous standby whose clock is behind is promoted: the same prepared transactions
-# hold the horizon, which does not go back.
+# hold the horizon, which does not go back.  What a reader of a sequence got has been flushed
+# there, whatever level the writers have.
 #
 my $behind = SeqidClock->new('-5s');
 $behind->restart($standby, '-5s', 'fast');
@@ -150,9 +164,28 @@ is_no_earlier($primary, $keys[0], $held, 'prepared: held, not above its key');
 my $holders = "SELECT string_agg(coalesce(gid, 'a process'), ', ' ORDER BY gid) FROM seqid.horizon_holders";
 is(outcome($primary, $holders), 'regress_seqid_a, regress_seqid_b, a process', 'prepared: the view shows all');
 
-$primary->kill9;
-$open->abandon;
+my $reader = SeqidSession->new($primary);
+my $settled;
+for my $end ('cancelled', 'the standby comes back', 'the primary is lost')
+{
+	$standby->stop;
+	outcome($primary, "SET synchronous_commit = local; SELECT max(nextval('events_id_seq')) FROM generate_series(1, 40)");
+	$reader->send($call);
+	ok($reader->waits_for($primary, 'SyncRep'), "standby away, $end: the reader waits");
+	if ($end eq 'cancelled')
+	{
+		outcome($primary, "SELECT pg_cancel_backend($reader->{pid})");
+		like($reader->answer . $reader->errors, qr/^ERROR:  57014: /m, 'standby away, cancelled: the reader has no horizon');
+	}
+	$primary->kill9 if $end eq 'the primary is lost';
+	$behind->start($standby);
+	($settled) = split /\|/, $reader->answer if $end eq 'the standby comes back';
+}
+is($reader->so_far, '', 'standby away, the primary is lost: the reader has no horizon');
+$_->abandon for $open, $reader;
 promote_standby($standby);
+cmp_ok((split /\|/, outcome($standby, $call))[0], '>=', $settled, 'promoted: the horizon of the sequence does not go back');
+cmp_ok(outcome($standby, $insert), '>=', $settled, 'promoted: the next value is not below it');
 is(outcome($standby, $holders), 'regress_seqid_a, regress_seqid_b', 'promoted: the view shows those that are prepared');
 is(settled_horizon($standby), $held, 'promoted: the horizon stands');
 outcome($standby, "ROLLBACK PREPARED 'regress_seqid_a'");

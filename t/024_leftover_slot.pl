@@ -9,12 +9,12 @@ use FindBin;
 use lib $FindBin::RealBin;
 use SeqidTest;
 
-my $node = new_server('main', extension => 0);
+my $node = new_server('main');
 
 for my $database ('ahead', 'here')
 {
-	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	$node->safe_psql($database, 'CREATE EXTENSION seqid; CREATE TABLE t (id bigint DEFAULT snowflake_nextval(5))');
+	add_database($node, $database);
+	$node->safe_psql($database, 'CREATE TABLE t (id bigint DEFAULT snowflake_nextval(5))');
 }
 
 # The local id of the current transaction.
@@ -55,7 +55,7 @@ my $slow = SeqidSession->new($node, 'here');
 begin_with_bits_of($slow, $lxid);
 my $id = $slow->query('INSERT INTO t DEFAULT VALUES RETURNING id');
 my $since = $quick->query('INSERT INTO t DEFAULT VALUES RETURNING snowflake_timestamp(id)');
-$node->poll_query_until('here', "SELECT clock_timestamp() > '$since'::timestamptz + interval '1 ms'") or die 'the clock stands';
+wait_for_clock($node, $since);
 $reader->query('CALL seqid.horizon()');
 is($reader->query("SELECT pid || ' ' || (held < clock_timestamp()) FROM seqid.horizon_holders"),
 	"$slow->{pid} true", 'it is listed, with a time of its own database');

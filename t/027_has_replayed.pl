@@ -91,11 +91,6 @@ is($sibling[1], 3, 'a second promotion begins another timeline');
 is(ask($ahead, @sibling), 't', 'it has its own point');
 is(ask($ahead, @only_ahead), 'f', 'and knows none of an earlier lifetime');
 
-is($ahead->safe_psql('postgres', "SELECT seqid.has_replayed(NULL, 1, 1) IS NULL AND seqid.has_replayed('0/0', NULL, 1) IS NULL AND seqid.has_replayed('0/0', 1, NULL) IS NULL"),
-	't', 'NULL gives NULL');
-is(ask($ahead, '0/0', $_, $sibling[2]), '22023', "timeline $_ is out of range") for 0, -1, 4294967296;
-is(ask($ahead, '0/0', 4294967295, $sibling[2]), 'f', 'the last timeline is not');
-
 # Two standbys that do not know of each other are promoted from one point to one number.
 my @twin = map { new_standby($ahead, "twin$_") } 1, 2;
 $ahead->stop;

@@ -18,9 +18,9 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More ();
 
-our @EXPORT = qw(error_in full_outcome is_no_earlier make_synchronous new_server new_standby outcome
-  poll_until promote_standby reconfigure settled_horizon spawn start_again wait_until
-  wait_until_blocked wait_until_synchronous);
+our @EXPORT = qw(add_database crash error_in full_outcome is_no_earlier keys_ascend make_synchronous
+  new_keys new_server new_standby outcome poll_until promote_standby reconfigure settled_horizon
+  spawn start_again wait_for_clock wait_until wait_until_blocked);
 
 sub import
 {
@@ -77,6 +77,13 @@ sub new_standby ($primary, $name, %option)
 	return $node;
 }
 
+# Creates a database that has the extension.
+sub add_database ($node, $name)
+{
+	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->safe_psql($name, 'CREATE EXTENSION seqid');
+}
+
 sub start_node ($node, $clock)
 {
 	return $clock ? $clock->start($node) : $node->start;
@@ -96,6 +103,14 @@ sub start_again ($node)
 	} or die 'the server does not start';
 }
 
+# Kills a server, which loses its shared memory and the WAL that was not flushed, and
+# starts it.  (A server with a clock of its own: SeqidClock::crash().)
+sub crash ($node)
+{
+	$node->kill9;
+	start_again($node);
+}
+
 # reconfigure($node, $name => $value, ...): changes the configuration file, and returns
 # when new sessions have read it.
 sub reconfigure ($node, %setting)
@@ -107,11 +122,14 @@ sub reconfigure ($node, %setting)
 	  or die 'the server does not read its configuration file';
 }
 
-# Makes the only standby of a server synchronous.
+# Makes the only standby of a server synchronous.  Commits wait for it once the
+# checkpointer has read the configuration file, which it does before the checkpoint.
 sub make_synchronous ($node)
 {
 	reconfigure($node, synchronous_standby_names => '*');
-	wait_until_synchronous($node);
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
+	  or die 'no synchronous standby';
+	$node->safe_psql('postgres', 'CHECKPOINT');
 }
 
 # Promotes a standby, whose commits do not wait for another.
@@ -144,16 +162,6 @@ sub wait_until_blocked ($node, @sessions)
 	  or die join("\n", 'the sessions are not blocked', map { $_->answered; $_->errors } @sessions);
 }
 
-# Waits until a standby is synchronous and commits wait for it.  Commits wait once the
-# checkpointer has read the configuration file, which it does before the checkpoint.
-sub wait_until_synchronous ($node)
-{
-	$node->poll_query_until('postgres',
-		"SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
-	  or die 'no synchronous standby';
-	$node->safe_psql('postgres', 'CHECKPOINT');
-}
-
 #
 # Outcomes: the answer of statements, or the error of the first that fails, as one value
 #
@@ -176,10 +184,27 @@ sub full_outcome
 # outcome($node, [$database,] $sql): the answer, or the SQLSTATE.
 sub outcome
 {
-	my ($node, $sql) = ($_[0], pop);
-	my ($status, $out, $err) = $node->psql($_[1] // 'postgres', "\\set VERBOSITY verbose\n$sql");
+	return full_outcome(@_) =~ s/\A(\w{5}): .*/$1/sr;
+}
 
-	return $status == 0 ? $out : error_in($err) =~ s/^(\w{5}): .*/$1/r;
+#
+# Keys
+#
+
+# new_keys($node, $database): a snowflake and a snowflake53 of shard 5, and a COMB.
+sub new_keys ($node, $database = 'postgres')
+{
+	return split /\|/, outcome($node, $database, 'SELECT snowflake_nextval(5), snowflake53_nextval(5), comb_uuid()');
+}
+
+# keys_ascend($node, \@keys, $what, $database): new keys, which must follow those.
+sub keys_ascend ($node, $keys, $what, $database = 'postgres')
+{
+	my @new = new_keys($node, $database);
+
+	Test::More::ok(@new == 3 && $new[0] > $keys->[0] && $new[1] > $keys->[1] && $new[2] gt $keys->[2], "$what: keys ascend")
+	  or Test::More::diag("@new after @$keys");
+	return @new;
 }
 
 #
@@ -190,6 +215,13 @@ sub outcome
 sub settled_horizon ($node, $database = 'postgres')
 {
 	return outcome($node, $database, 'CALL seqid.horizon()') =~ s/\|.*//r;
+}
+
+# Waits until the clock does not keep the horizon from passing a time.
+sub wait_for_clock ($node, $time)
+{
+	$node->poll_query_until('postgres', "SELECT clock_timestamp() > '$time'::timestamptz + interval '1 ms'")
+	  or die "the clock does not reach $time";
 }
 
 # is_no_earlier($node, $later, $earlier, $what): compares two times.
@@ -545,68 +577,6 @@ sub close ($self)
 	$self->{timer}->start;
 	$self->{in} .= "\\q\n";
 	$self->{run}->finish;
-}
-
-#
-# SeqidCollector: clients that write down each key they get, and the search for a key
-# that came twice.
-#
-package SeqidCollector;
-
-sub new ($class)
-{
-	return bless { directory => PostgreSQL::Test::Utils::tempdir, files => [] }, $class;
-}
-
-# Starts a client that repeats a statement until its server is gone.
-sub start ($self, $node, $database, $statement)
-{
-	my $session = SeqidSession->new($node, $database);
-	my $file = "$self->{directory}/" . scalar(@{ $self->{files} });
-
-	push @{ $self->{files} }, $file;
-	PostgreSQL::Test::Utils::append_to_file("$file.sql", "$statement;\n" x 20000);
-	$session->query("\\o $file");
-	$session->send("\\i $file.sql");
-	return { session => $session, file => $file };
-}
-
-# Waits until each client has got so many bytes of keys.
-sub wait_for ($self, $size, @clients)
-{
-	SeqidTest::poll_until { !grep { (-s $_->{file} // 0) < $size } @clients }
-	  or die 'the clients got no keys';
-}
-
-# Ends clients whose server is gone.
-sub finish ($self, @clients)
-{
-	for my $client (@clients)
-	{
-		eval { $client->{session}->answer };
-		$client->{session}->abandon;
-	}
-}
-
-# The number of keys, and of those that had come before.
-sub count ($self)
-{
-	my ($keys, $twice, %seen) = (0, 0);
-
-	for my $file (grep { -e } @{ $self->{files} })
-	{
-		# A line that a crash cut off is not a key that a client got.
-		for my $line (grep { /\n\z/ } split /(?<=\n)/, PostgreSQL::Test::Utils::slurp_file($file))
-		{
-			chomp $line;
-			for my $key (split /\|/, $line)
-			{
-				$keys++;
-				$twice++ if $seen{$key}++;
-			}
-		}
-	}
-	return ($keys, $twice);
 }
 
 1;

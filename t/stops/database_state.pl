@@ -14,8 +14,8 @@ my $node = new_server('main', clock => $clock, conf => 'max_prepared_transaction
 my $attach = "SELECT comb_uuid()";
 
 # Neither the template nor the database that this connects to has an entry.
-$node->safe_psql('postgres', 'CREATE DATABASE clean');
-$node->safe_psql('clean', 'CREATE EXTENSION seqid; CREATE TABLE t (id bigint PRIMARY KEY, c uuid UNIQUE)');
+add_database($node, 'clean');
+$node->safe_psql('clean', 'CREATE TABLE t (id bigint PRIMARY KEY, c uuid UNIQUE)');
 $clock->restart($node, '+0s');
 
 sub create ($name, $options = '')
