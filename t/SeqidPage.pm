@@ -81,9 +81,14 @@ sub file_blocks
 	my ($path) = @_;
 	my ($recipe) = $path =~ /(\w+)\.sql$/;
 
-	open my $in, '<', $path or die "$path: $!";
 	return map { { recipe => $recipe, where => (statements($_))[0] =~ s/\n.*//sr, text => $_ } }
-	  grep { statements($_) } split /\n{2,}/, join '', <$in>;
+	  grep { statements($_) } split /\n{2,}/, contents($path);
+}
+
+# SeqidPage::contents(@paths): of files, one after the other.
+sub contents
+{
+	return join '', map { open my $in, '<', $_ or die "$_: $!"; <$in> } @_;
 }
 
 # SeqidPage::statements($sql): one by one, without semicolons and comments.
