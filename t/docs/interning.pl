@@ -2,6 +2,7 @@
 # server that has the terms of others, on a copy of the schema, on a subscriber that is
 # asked for new terms.  No id belongs to two terms, and no subscription stops.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
@@ -13,46 +14,36 @@ my ($parts, $subscriber, $take_over, $advance, $more_bits) =
   map { ($page->recipe($_))[0]{text} } 'several servers', 'subscriber', 'take over', 'advance', 'more bits';
 
 # A database that is a server of its own.
-sub new_database
+sub new_database ($name)
 {
-	my ($name) = @_;
-
 	$node->safe_psql('postgres', "CREATE DATABASE $name");
 	$node->safe_psql($name, 'CREATE EXTENSION seqid');
 	return $name;
 }
 
-sub value
+sub value ($database, $sql)
 {
-	my ($database, $sql) = @_;
-
 	return $node->safe_psql($database, $sql);
 }
 
 # Interns new terms of that name.
-sub intern
+sub intern ($database, $name, $count)
 {
-	my ($database, $name, $count) = @_;
-
 	return outcome($node, $database,
 		"SELECT cardinality(intern_ids('uris', ARRAY(SELECT '$name ' || n FROM generate_series(1, $count) n)))");
 }
 
 # Inserts terms of one database into the dictionary of another.
-sub copy_terms
+sub copy_terms ($from, $to, $condition)
 {
-	my ($from, $to, $condition) = @_;
 	my $rows = value($from, "COPY (SELECT id, term FROM uris WHERE $condition) TO STDOUT");
 
 	$node->safe_psql($to, "COPY uris (id, term) FROM STDIN;\n$rows\n\\.\n");
-	return;
 }
 
 # The servers whose ids the dictionary of a database issues.
-sub issued_by
+sub issued_by ($database)
 {
-	my ($database) = @_;
-
 	return value($database, "SELECT DISTINCT intern_id('uris', 'by ' || current_database() || clock_timestamp() || n) % 16
 		FROM generate_series(1, 20) n");
 }
