@@ -4,7 +4,7 @@
 #   scripts/monitoring.pl sql_exporter >examples/monitoring/sql_exporter.yml
 #   scripts/monitoring.pl cnpg >examples/cnpg/monitoring.yaml
 #
-# t/sources/monitoring.pl checks that both are up to date.
+# t/sources/generated.pl checks that both are up to date.
 use v5.36;
 use FindBin;
 

@@ -4,8 +4,7 @@
 
 package SeqidBuild;
 
-use strict;
-use warnings;
+use v5.36;
 
 use Cwd qw(getcwd);
 use IPC::Run ();
@@ -15,18 +14,16 @@ use PostgreSQL::Test::Utils;
 # SeqidBuild->new($options of the compiler, faults): a fault is a list of a file of src/,
 # a function in it, a pattern, and its replacement.  A pattern that matches nothing is an
 # error: the fault does not exist any more.
-sub new
+sub new ($class, @arguments)
 {
-	my ($class, @arguments) = @_;
 	my ($bin) = run_command([ 'pg_config', '--bindir' ]);
 
 	return $class->new_for($bin, @arguments);
 }
 
 # The same for the server that has its programs in $bin.
-sub new_for
+sub new_for ($class, $bin, $options, @faults)
 {
-	my ($class, $bin, $options, @faults) = @_;
 	my $directory = PostgreSQL::Test::Utils::tempdir;
 	my ($prefix, $version) = $bin =~ m{^(.*)/usr/lib/postgresql/(\d+)/bin$} or die "$bin is no directory of Debian's";
 	my $self = bless {
@@ -46,44 +43,37 @@ sub new_for
 }
 
 # Replaces a pattern in the first part of a file that matches $part.
-sub edit
+sub edit ($self, $file, $part, $pattern, $replacement)
 {
-	my ($self, $file, $part, $pattern, $replacement) = @_;
 	my $text = slurp_file("$self->{source}/$file");
 
 	$text =~ s{$part}{ my $new = $&; $new =~ s/$pattern/$replacement/ or die "$file: no $pattern"; $new }e
 	  or die "$file: no $part";
 	unlink "$self->{source}/$file";
 	append_to_file("$self->{source}/$file", $text);
-	return;
 }
 
 # Whether make succeeds; $self->{log} is its output.
-sub make
+sub make ($self, @arguments)
 {
-	my ($self, @arguments) = @_;
-
 	$self->{log} = '';
 	return IPC::Run::run([ 'make', '-s', '-C', $self->{source}, "PG_CONFIG=$self->{install}/bin/pg_config", 'with_llvm=no', @arguments ],
 		'<', \'', '>&', \$self->{log});
 }
 
 # Lets a command run the server's program.
-sub wrap
+sub wrap ($self, $command)
 {
-	my ($self, $command) = @_;
 	my $program = "$self->{install}/bin/postgres";
 
 	rename $program, "$program.program" or die $!;
 	append_to_file($program, "#!/bin/sh\nexec $command $program.program \"\$\@\"\n");
 	chmod 0755, $program or die $!;
-	return;
 }
 
 # A server that is not started.
-sub server
+sub server ($self, $name, $conf)
 {
-	my ($self, $name, $conf) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name, install_path => $self->{install});
 
 	$node->init;
@@ -93,10 +83,8 @@ sub server
 
 # What tools have written.  "==PID== " before a line is removed, so that findings are
 # separated by empty lines.
-sub findings
+sub findings ($self)
 {
-	my ($self) = @_;
-
 	return join '', map { slurp_file($_) =~ s/^==\d+== ?//gmr } glob "$self->{findings}/*";
 }
 
@@ -108,9 +96,8 @@ sub findings
 # inside libc.  So malloc() is libc's, and palloc() carves chunks from its blocks: no
 # sanitizer knows their ends.  The stack, static variables and all undefined behavior
 # are checked.  t/fuzz/ has the arithmetic in buffers that end where they should.
-sub sanitized
+sub sanitized ($class, @faults)
 {
-	my ($class, @faults) = @_;
 	my $self = $class->new('-fsanitize=address,undefined -fno-sanitize-recover=all -fno-wrapv '
 		  . '-fno-omit-frame-pointer -O1 -g -DUSE_ASSERT_CHECKING', @faults);
 	my $jump = "$self->{source}/jump.so";

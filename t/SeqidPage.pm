@@ -12,15 +12,13 @@
 
 package SeqidPage;
 
-use strict;
-use warnings;
+use v5.36;
 
 # SeqidPage->new($path): {blocks} are hashes of where, language, text, recipe, the
 # comments before the block, and output if a block without a language comes next;
 # {text} has the lines outside of blocks by their number.
-sub new
+sub new ($class, $path)
 {
-	my ($class, $path) = @_;
 	my $self = bless { path => $path, blocks => [], text => {} }, $class;
 	my ($block, $previous, $recipe, %comments);
 	my $number = 0;
@@ -65,9 +63,8 @@ sub new
 }
 
 # The blocks of a recipe that can be run.
-sub recipe
+sub recipe ($self, $name)
 {
-	my ($self, $name) = @_;
 	my @blocks = grep { ($_->{recipe} // '') eq $name && !$_->{'not run'} } @{ $self->{blocks} };
 
 	die "$self->{path} has no recipe '$name'" unless @blocks;
@@ -85,20 +82,23 @@ sub sql
 
 # SeqidPage::file_blocks($path): those of a file of SQL, which empty lines divide.  Blocks
 # without a statement are left out.
-sub file_blocks
+sub file_blocks ($path)
 {
-	my ($path) = @_;
 	my ($recipe) = $path =~ /(\w+)\.sql$/;
 
-	open my $in, '<', $path or die "$path: $!";
 	return map { { recipe => $recipe, where => (statements($_))[0] =~ s/\n.*//sr, text => $_ } }
-	  grep { statements($_) } split /\n{2,}/, join '', <$in>;
+	  grep { statements($_) } split /\n{2,}/, contents($path);
+}
+
+# SeqidPage::contents(@paths): of files, one after the other.
+sub contents
+{
+	return join '', map { open my $in, '<', $_ or die "$_: $!"; <$in> } @_;
 }
 
 # SeqidPage::statements($sql): one by one, without semicolons and comments.
-sub statements
+sub statements ($sql)
 {
-	my ($sql) = @_;
 	my @statements = ('');
 
 	while ($sql =~ /\G(\$\w*\$.*?\$\w*\$|'[^']*'|--[^\n]*|;|[^\$';-]+|.)/gs)

@@ -1,18 +1,16 @@
 # The programs of examples/clients, each in a database of its own.
 #
-# A program prints "ok ..." or "not ok ..." for each check, and "end" at its end.
 # docs/clients.md shows parts of the programs, which must be the same.
 # CLIENTS="node python/django" chooses programs.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
+use File::Basename qw(dirname);
+use IPC::Run ();
 use SeqidTest;
 use SeqidNode;
 use SeqidPage;
-
-use Cwd qw(getcwd);
-use File::Basename qw(dirname);
-use IPC::Run ();
 
 my $directory = PostgreSQL::Test::Utils::tempdir;
 my $java = '/usr/lib/jvm/default-java/bin';
@@ -65,22 +63,17 @@ $node->start;
 $node->safe_psql('postgres', "CREATE ROLE client LOGIN CREATEDB PASSWORD 'client'");
 
 # Starts a language's command in the directory of its programs.
-sub start_client
+sub start_client ($language, $command, $program)
 {
-	my ($language, $command, $program) = @_;
 	local @ENV{qw(HOME PGHOST PGPORT PGUSER PGPASSWORD PGDATABASE)} =
 	  ($directory, '127.0.0.1', $node->port, 'client', 'client', lc "shop_$program");
-	my %run = (language => $language, program => $program);
 
-	$run{harness} = IPC::Run::start([ 'timeout', 1800, 'sh', '-c', $languages{$language}{$command} // ':', 'sh', $program ],
-		'<', \'', '>', \$run{out}, '2>', \$run{err},
+	return SeqidNode::start("$language/$program", [ 'sh', '-c', $languages{$language}{$command} // ':', 'sh', $program ],
 		init => sub { chdir "$directory/clients/$language" or die $! });
-	return \%run;
 }
 
-sub start_program
+sub start_program ($language, $program)
 {
-	my ($language, $program) = @_;
 	my $database = lc "shop_$program";
 
 	$node->safe_psql('postgres', "CREATE DATABASE $database OWNER client");
@@ -101,18 +94,12 @@ sub finish_program
 		select undef, undef, undef, 0.05;
 	}
 	@running = grep { $_ != $run } @running;
-	my $succeeded = $run->{harness}->finish;
-	my @checks = $run->{out} =~ /^ok .*/mg;
-
-	ok($succeeded && @checks && $run->{out} !~ /^not ok /m && $run->{out} =~ /^end\n\z/m, "$run->{language}/$run->{program}: " . @checks . ' checks')
-	  or diag($run->{out}, $run->{err});
-	return;
+	SeqidNode::finish($run);
 }
 
 # Whether lines are in a text, one after the other, indented alike or not.
-sub has_lines
+sub has_lines ($text, @lines)
 {
-	my ($text, @lines) = @_;
 	my ($least) = sort { $a <=> $b } map { /^(\s*)\S/ ? length $1 : () } @lines;
 	my $pattern = join '\s*\n', map { /\S/ ? '\g{indent}' . quotemeta(substr($_, $least) =~ s/\s+$//r) : '' } @lines;
 
@@ -121,9 +108,8 @@ sub has_lines
 }
 
 # What is wrong with an excerpt: a line of three dots stands for any lines.
-sub fault_in_excerpt
+sub fault_in_excerpt ($page, $block)
 {
-	my ($page, $block) = @_;
 	my $from = $block->{from};
 
 	return $block->{language} =~ /^(sql|sh|)$/ ? () : "$block->{where}: does not say where it is from" if !defined $from;

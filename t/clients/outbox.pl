@@ -3,6 +3,7 @@
 # settle.py, must read each row once, in order.  Readers that ask for ids above the last one
 # they saw must miss rows, or the writers proved nothing.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
@@ -20,10 +21,8 @@ $node->safe_psql('postgres', <<'SQL');
 INSERT INTO outbox_reader (name) VALUES ('python'), ('node');
 SQL
 
-sub file
+sub file ($name, $text)
 {
-	my ($name, $text) = @_;
-
 	append_to_file("$directory/$name", $text);
 	return "$directory/$name";
 }
@@ -35,9 +34,8 @@ sub ids
 }
 
 # A reader in psql, with a condition on id: one statement for the rows and the position.
-sub in_psql
+sub in_psql ($name, $server, $condition)
 {
-	my ($name, $server, $condition) = @_;
 	my $poll = <<"SQL";
 SELECT coalesce(string_agg(id::text, E'\\n' ORDER BY id), '') AS ids, coalesce(max(id), :last) AS last
   FROM outbox WHERE id > :last $condition \\gset

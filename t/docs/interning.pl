@@ -2,6 +2,7 @@
 # server that has the terms of others, on a copy of the schema, on a subscriber that is
 # asked for new terms.  No id belongs to two terms, and no subscription stops.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
@@ -9,53 +10,40 @@ use SeqidPage;
 
 my $node = new_server('main', init => [ allows_streaming => 'logical' ]);
 my $page = SeqidPage->new('docs/interning.md');
-my ($parts) = $page->recipe('several servers');
-my ($subscriber) = $page->recipe('subscriber');
-my ($take_over) = $page->recipe('take over');
-my $advance = join '', map { $_->{text} } grep { $_->{text} =~ /setval/ } $page->recipe('advance');
-my ($more_bits) = $page->recipe('more bits');
+my ($parts, $subscriber, $take_over, $advance, $more_bits) =
+  map { ($page->recipe($_))[0]{text} } 'several servers', 'subscriber', 'take over', 'advance', 'more bits';
 
 # A database that is a server of its own.
-sub new_database
+sub new_database ($name)
 {
-	my ($name) = @_;
-
 	$node->safe_psql('postgres', "CREATE DATABASE $name");
 	$node->safe_psql($name, 'CREATE EXTENSION seqid');
 	return $name;
 }
 
-sub value
+sub value ($database, $sql)
 {
-	my ($database, $sql) = @_;
-
 	return $node->safe_psql($database, $sql);
 }
 
 # Interns new terms of that name.
-sub intern
+sub intern ($database, $name, $count)
 {
-	my ($database, $dictionary, $name, $count) = @_;
-
 	return outcome($node, $database,
-		"SELECT cardinality(intern_ids('$dictionary', ARRAY(SELECT '$name ' || n FROM generate_series(1, $count) n)))");
+		"SELECT cardinality(intern_ids('uris', ARRAY(SELECT '$name ' || n FROM generate_series(1, $count) n)))");
 }
 
-# Inserts what a query returns in one database into a dictionary of another.
-sub copy_terms
+# Inserts terms of one database into the dictionary of another.
+sub copy_terms ($from, $to, $condition)
 {
-	my ($from, $query, $to, $dictionary) = @_;
-	my $rows = value($from, "COPY ($query) TO STDOUT");
+	my $rows = value($from, "COPY (SELECT id, term FROM uris WHERE $condition) TO STDOUT");
 
-	$node->safe_psql($to, "COPY $dictionary (id, term) FROM STDIN;\n$rows\n\\.\n");
-	return;
+	$node->safe_psql($to, "COPY uris (id, term) FROM STDIN;\n$rows\n\\.\n");
 }
 
 # The servers whose ids the dictionary of a database issues.
-sub issued_by
+sub issued_by ($database)
 {
-	my ($database) = @_;
-
 	return value($database, "SELECT DISTINCT intern_id('uris', 'by ' || current_database() || clock_timestamp() || n) % 16
 		FROM generate_series(1, 20) n");
 }
@@ -68,11 +56,11 @@ sub issued_by
 
 	new_database("server$_") for 0 .. 2;
 	# The page makes server 2.  Its other recipes name the dictionary uris.
-	$node->safe_psql("server$_", $parts->{text} . 'ALTER TABLE parts RENAME TO uris; ALTER SEQUENCE parts_id_seq RENAME TO uris_id_seq') for 0 .. 2;
+	$node->safe_psql("server$_", $parts . 'ALTER TABLE parts RENAME TO uris; ALTER SEQUENCE parts_id_seq RENAME TO uris_id_seq') for 0 .. 2;
 	$node->safe_psql("server$_", 'ALTER SEQUENCE uris_id_seq START WITH ' . ($_ + 1) . ' RESTART') for 0, 1;
-	intern("server$_", 'uris', "server $_", 100) for 0, 1;
-	copy_terms('server0', 'SELECT id, term FROM uris', 'server2', 'uris');
-	copy_terms('server1', 'SELECT id, term FROM uris WHERE id > 500', 'server2', 'uris');
+	intern("server$_", "server $_", 100) for 0, 1;
+	copy_terms('server0', 'server2', 'true');
+	copy_terms('server1', 'server2', 'id > 500');
 	is(issued_by('server2'), '2', 'several servers: terms of others were copied');
 	$node->safe_psql('server2', $advance) for 1, 2;
 	is(issued_by('server2'), '2', 'several servers: and the sequence was advanced without need, twice');
@@ -82,10 +70,10 @@ sub issued_by
 	$node->safe_psql('postgres', 'CREATE DATABASE successor');
 	$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', $dump, $node->connstr('successor') ],
 		'several servers: schema restored');
-	copy_terms('server2', 'SELECT id, term FROM uris', 'successor', 'uris');
-	is(intern('successor', 'uris', 'new', 50), '23505', 'a copy: the sequence is behind');
+	copy_terms('server2', 'successor', 'true');
+	is(intern('successor', 'new', 50), '23505', 'a copy: the sequence is behind');
 	$node->safe_psql('successor', $advance);
-	is(intern('successor', 'uris', 'new', 50), '50', 'a copy: its sequence is advanced');
+	is(intern('successor', 'new', 50), '50', 'a copy: its sequence is advanced');
 	is(issued_by('successor'), '2', 'a copy: it has the remainder of the old server');
 	$node->safe_psql('successor', 'TRUNCATE uris RESTART IDENTITY');
 	is(issued_by('successor'), '2', 'a copy: also when it starts from the first id');
@@ -94,48 +82,43 @@ sub issued_by
 #
 # Advancing never sets a sequence back, whatever was deleted.
 #
+new_database('advanced');
+$node->safe_psql('advanced', "SELECT intern_create('uris')");
+intern('advanced', 'term', 10);
+for my $case (
+	[ 'ids of deleted terms do not come again', 'DELETE FROM uris WHERE id > 5', 10 ],
+	[ 'an empty dictionary', 'TRUNCATE uris RESTART IDENTITY', 0 ],
+	[ 'a single term', "TRUNCATE uris RESTART IDENTITY; INSERT INTO uris (id, term) VALUES (0, 'a')", 1 ])
 {
-	new_database('advanced');
-	$node->safe_psql('advanced', "SELECT intern_create('uris')");
-	intern('advanced', 'uris', 'term', 10);
-	$node->safe_psql('advanced', 'DELETE FROM uris WHERE id > 5');
-	$node->safe_psql('advanced', $advance);
-	is(value('advanced', "SELECT intern_id('uris', 'new')"), '10', 'advanced: ids of deleted terms do not come again');
-	$node->safe_psql('advanced', "TRUNCATE uris RESTART IDENTITY");
-	$node->safe_psql('advanced', $advance);
-	is(value('advanced', "SELECT intern_id('uris', 'new')"), '0', 'advanced: an empty dictionary');
-	$node->safe_psql('advanced', "TRUNCATE uris RESTART IDENTITY; INSERT INTO uris (id, term) VALUES (0, 'a')");
-	$node->safe_psql('advanced', $advance);
-	is(value('advanced', "SELECT intern_id('uris', 'new')"), '1', 'advanced: a single term');
+	my ($what, $change, $next) = @$case;
+
+	$node->safe_psql('advanced', "$change; $advance");
+	is(value('advanced', "SELECT intern_id('uris', 'new')"), $next, "advanced: $what");
 }
 
 #
-# More bits: rolled back, repeated, with too many ids, with cached values.
+# More bits: with too many ids, repeated, with cached values.
 #
 {
 	my $state = "SELECT pg_get_expr(adbin, adrelid), (SELECT last_value FROM uris_id_seq) FROM pg_attrdef WHERE adrelid = 'uris'::regclass";
-	my ($before, $session);
 
 	new_database('bits');
 	$node->safe_psql('bits', "SELECT intern_create('uris'); ALTER SEQUENCE uris_id_seq CACHE 5");
-	intern('bits', 'uris', 'old', 1000);
-	$before = value('bits', $state);
-	$node->safe_psql('bits', join ';', grep({ $_ ne 'COMMIT' } SeqidPage::statements($more_bits->{text})), 'ROLLBACK');
-	is(value('bits', $state), $before, 'more bits: rolled back, nothing has changed');
-
+	intern('bits', 'old', 1000);
 	$node->safe_psql('bits', "CREATE TABLE kept AS TABLE uris; SELECT setval('uris_id_seq', 1::bigint << 52)");
-	is(outcome($node, 'bits', $more_bits->{text}), '22003', 'more bits: too many ids');
+	my $before = value('bits', $state);
+	is(outcome($node, 'bits', $more_bits), '22003', 'more bits: too many ids');
+	is(value('bits', $state), $before, 'more bits: too many ids, nothing has changed');
 	$node->safe_psql('bits', "SELECT setval('uris_id_seq', 1005)");
 
-	$session = SeqidSession->new($node, 'bits');
+	my $session = SeqidSession->new($node, 'bits');
 	$session->query("SELECT intern_id('uris', 'cached')");
-	$node->safe_psql('bits', $more_bits->{text});
+	$node->safe_psql('bits', $more_bits);
 	my $lowest = value('bits', "SELECT max(scatter_ordinal(id, 14)) FROM kept");
-	is($session->query("SELECT scatter_ordinal(intern_id('uris', 'after'), 14) > $lowest"),
+	is($session->outcome("SELECT scatter_ordinal(intern_id('uris', 'after'), 14) > $lowest"),
 		't', 'more bits: ids continue beyond the old ones, also in a session that has cached values');
-	is(outcome($node, 'bits', $more_bits->{text}), '42P07', 'more bits: repeated');
-	is(intern('bits', 'uris', 'new', 40000), '40000', 'more bits: no id comes again');
-	is($session->errors, '', 'more bits: no error in the session');
+	is(outcome($node, 'bits', $more_bits), '42P07', 'more bits: repeated');
+	is(intern('bits', 'new', 40000), '40000', 'more bits: no id comes again');
 	$session->close;
 }
 
@@ -151,21 +134,21 @@ sub issued_by
 
 	new_database($_) for 'publisher', 'subscriber';
 	$node->safe_psql($_, "SELECT intern_create('uris')") for 'publisher', 'subscriber';
-	intern('publisher', 'uris', 'old', 100);
+	intern('publisher', 'old', 100);
 	$node->safe_psql('publisher', "CREATE PUBLICATION terms FOR TABLE uris; SELECT pg_create_logical_replication_slot('terms', 'pgoutput')");
-	$node->safe_psql('subscriber', $subscriber->{text});
+	$node->safe_psql('subscriber', $subscriber);
 	$node->safe_psql('subscriber', "CREATE SUBSCRIPTION terms CONNECTION '$connection' PUBLICATION terms WITH (create_slot = false)");
 	$arrived->('old 100');
 	is(outcome($node, 'subscriber', "SELECT intern_id('uris', 'own')"), '25006', 'subscriber: a new term is refused');
 	is(outcome($node, 'subscriber', "SELECT intern_ids('uris', '{old 7,own}')"), '25006', 'subscriber: also beside a known one');
 	is(outcome($node, 'subscriber', "INSERT INTO uris (term) VALUES ('own')"), '25006', 'subscriber: also by INSERT');
 	is(outcome($node, 'subscriber', "SELECT intern_find('uris', 'old 7') = intern_id('uris', 'old 7')"), 't', 'subscriber: a known term has its id');
-	intern('publisher', 'uris', 'next', 100);
+	intern('publisher', 'next', 100);
 	$arrived->('next 100');
 	is(value('subscriber', 'SELECT count(*) FROM uris'), '200', 'subscriber: the next terms of the publisher arrive');
 
 	$node->safe_psql('subscriber', 'ALTER SUBSCRIPTION terms DISABLE; ALTER SUBSCRIPTION terms SET (slot_name = NONE); DROP SUBSCRIPTION terms');
-	$node->safe_psql('subscriber', $take_over->{text});
+	$node->safe_psql('subscriber', $take_over);
 	is(outcome($node, 'subscriber', "SELECT intern_id('uris', 'own')"), '23505', 'taken over: the sequence is behind');
 	$node->safe_psql('subscriber', $advance);
 	is(outcome($node, 'subscriber', "SELECT intern_id('uris', 'own') > (SELECT max(id) FROM uris)"), 't', 'taken over: its sequence is advanced');

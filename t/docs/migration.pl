@@ -4,26 +4,17 @@
 # The second is not measured with a clock.  A step that acquires a lock which stops
 # writers or readers must have a lock_timeout, and must not scan or rewrite a table
 # while it holds the lock.
-#
+
+use v5.36;
 use FindBin;
-use lib "$FindBin::RealBin/..";
+use lib $FindBin::RealBin, "$FindBin::RealBin/..";
+use SeqidMigration;
 use SeqidTest;
 use SeqidPage;
 
 use IPC::Run ();
 
 my $page = SeqidPage->new('docs/migration.md');
-
-# The blocks of a file of examples/migration/
-sub blocks_of
-{
-	my ($recipe) = @_;
-
-	return SeqidPage::file_blocks("examples/migration/$recipe.sql");
-}
-
-# The tables of each of these files
-my %tables = map { $_->{text} =~ /^-- (\w+)\.sql\n/ ? ($1 => $_->{text}) : () } blocks_of('tables');
 
 # A statement under a lock and what is asked about it can take a second on a slow machine.
 # A client that waits for the lock must not find a deadlock before the step gives up.
@@ -36,9 +27,8 @@ my $stops_clients = "locktype = 'relation' AND mode IN ('ShareLock', 'ShareRowEx
 #
 
 # Starts clients that run a pgbench script until they are stopped.
-sub start_clients
+sub start_clients ($protocol, $script)
 {
-	my ($script, $protocol) = @_;
 	my $directory = PostgreSQL::Test::Utils::tempdir;
 	my $clients = { log => "$directory/log", logged => -s $node->logfile };
 	local $ENV{PGAPPNAME} = 'client';
@@ -55,9 +45,8 @@ sub start_clients
 }
 
 # Until they have run a hundred transactions more.
-sub wait_for_clients
+sub wait_for_clients ($clients)
 {
-	my ($clients) = @_;
 	my $logged = sub { my ($log) = glob "$clients->{log}.*"; return -s ($log // '') // 0 };
 	my $before = $logged->();
 
@@ -66,9 +55,8 @@ sub wait_for_clients
 	die 'the clients stand still';
 }
 
-sub stop_clients
+sub stop_clients ($recipe, $clients)
 {
-	my ($recipe, $clients) = @_;
 	my $log = slurp_file($node->logfile, $clients->{logged});
 
 	$clients->{run}->kill_kill;
@@ -82,9 +70,8 @@ sub stop_clients
 
 # What the session has done to each table: how often it has scanned it, the file the table
 # is in, and whether it holds a lock that stops clients.
-sub footprints
+sub footprints ($session)
 {
-	my ($session) = @_;
 	my %footprints;
 
 	for my $row (split /\n/, $session->query("
@@ -100,9 +87,8 @@ sub footprints
 }
 
 # What the session's transaction did to tables that clients have to wait for.
-sub faults
+sub faults ($session, $at_begin)
 {
-	my ($session, $at_begin) = @_;
 	my @faults;
 
 	for my $table (sort { $a->{name} cmp $b->{name} } values %{ footprints($session) })
@@ -117,9 +103,8 @@ sub faults
 
 # Runs a statement that commits by itself.  Returns the locks that it is seen to hold.
 # Calls $seen when there is one.
-sub run_watched
+sub run_watched ($session, $statement, $seen)
 {
-	my ($session, $statement, $seen) = @_;
 	my %locks;
 
 	$session->send($statement);
@@ -135,9 +120,8 @@ sub run_watched
 }
 
 # Runs the statements of a block.  Returns the error, if one fails, and the faults.
-sub run_block
+sub run_block ($session, $sql, $seen = undef)
 {
-	my ($session, $sql, $seen) = @_;
 	my ($in_block, $at_begin, @all_faults);
 
 	for my $statement (SeqidPage::statements($sql))
@@ -175,9 +159,8 @@ sub run_block
 }
 
 # Runs the blocks of a recipe, each again while it cannot acquire a lock, as the page says.
-sub run_steps
+sub run_steps ($clients, @blocks)
 {
-	my ($clients, @blocks) = @_;
 	my $session = SeqidSession->new($node);
 
 	for my $block (@blocks)
@@ -201,9 +184,8 @@ sub run_steps
 
 # Beside a transaction that reads the table and does not end, a step gives up, and the
 # clients that wait behind it go on.
-sub test_giving_up
+sub test_giving_up ($clients, $table, $block)
 {
-	my ($clients, $table, $block) = @_;
 	my ($reader, $session) = map { SeqidSession->new($node) } 1 .. 2;
 
 	$reader->query("BEGIN; SELECT count(*) FROM $table");
@@ -241,13 +223,17 @@ sub test_giving_up
 
 $node->safe_psql('postgres', $_->{text}) for $page->recipe('procedures');
 
+# all_are($recipe, [ what, expected answer, statement ], ...)
+sub all_are ($recipe, @checks)
+{
+	is(outcome($node, $_->[2]), $_->[1], "$recipe: $_->[0]") for @checks;
+}
+
 #
 # New rows only
 #
-
-{
-	$node->safe_psql('postgres', $_->{text}) for map { $page->recipe($_) } 'new rows tables', 'new rows narrow', 'partitions tables';
-	my $clients = start_clients(<<'SCRIPT', 'prepared');
+$node->safe_psql('postgres', $_->{text}) for map { $page->recipe($_) } 'new rows tables', 'new rows narrow', 'partitions tables';
+my $clients = start_clients('prepared', <<'SCRIPT');
 BEGIN;
 INSERT INTO parcels (item) VALUES ('of a client') RETURNING id \gset
 INSERT INTO labels VALUES (:id);
@@ -256,32 +242,24 @@ INSERT INTO clicks DEFAULT VALUES;
 INSERT INTO clicks_new DEFAULT VALUES;
 SELECT 1 / count(*) FROM parcels JOIN labels ON parcel_id = id WHERE id = :id;
 SCRIPT
-	run_steps($clients, $page->recipe('new rows'), map { { %$_, text => "SET lock_timeout = '200ms'; $_->{text}" } } $page->recipe('partitions'));
-	stop_clients('new rows', $clients);
+run_steps($clients, $page->recipe('new rows'), map { { %$_, text => "SET lock_timeout = '200ms'; $_->{text}" } } $page->recipe('partitions'));
+stop_clients('new rows', $clients);
+all_are('new rows',
+	[ 'old ids are what they were, and new ones are snowflakes', '20000|t|t', "SELECT count(*) FILTER (WHERE id <= 60004 AND item LIKE 'item %'),
+		count(*) FILTER (WHERE id > 60004 AND id < 1099511627776) > 0, count(*) FILTER (WHERE id >= 400000000000000000) > 0 FROM parcels" ],
+	[ 'all partitions have the default', 't', 'SELECT bool_and(snowflake_shard(id) = 5) FROM clicks WHERE id > 1099511627776' ]);
 
-	is(outcome($node, "SELECT count(*) FILTER (WHERE id <= 60004 AND item LIKE 'item %'), count(*) FILTER (WHERE id > 60004 AND id < 1099511627776) > 0,
-			count(*) FILTER (WHERE id >= 400000000000000000) > 0 FROM parcels"),
-		'20000|t|t', 'new rows: old ids are what they were, and new ones are snowflakes');
-	is(outcome($node, 'SELECT bool_and(snowflake_shard(id) = 5) FROM clicks WHERE id > 1099511627776'), 't', 'partitions: all have the default');
-
-	# Each statement locks one table: no client waits longer than for one lock.
-	for my $statement (grep { /^ALTER/ } map { SeqidPage::statements($_->{text}) } $page->recipe('partitions'))
-	{
-		is(outcome($node, "BEGIN; $statement; SELECT count(*) FROM pg_locks JOIN pg_class c ON c.oid = relation
-				WHERE pid = pg_backend_pid() AND relkind IN ('r', 'p') AND $stops_clients; COMMIT"), '1', "one lock: $statement");
-	}
-}
+# Each statement locks one table: no client waits longer than for one lock.
+all_are('one lock', map { [ $_, 1, "BEGIN; $_; SELECT count(*) FROM pg_locks JOIN pg_class c ON c.oid = relation
+		WHERE pid = pg_backend_pid() AND relkind IN ('r', 'p') AND $stops_clients; COMMIT" ] }
+	  grep { /^ALTER/ } map { SeqidPage::statements($_->{text}) } $page->recipe('partitions'));
 
 #
 # Integer keys
 #
-
-{
-	my ($exchange, @before) = reverse blocks_of('integer_keys');
-
-	$node->safe_psql('postgres', $tables{integer_keys});
-	$node->safe_psql('postgres', 'CREATE TABLE before AS SELECT c.id, name, v.id AS visit FROM customers c JOIN visits v ON customer_id = c.id');
-	my $clients = start_clients(<<'SCRIPT', 'simple');
+$node->safe_psql('postgres', tables('integer_keys', 20000)
+	  . 'CREATE TABLE before AS SELECT c.id, name, v.id AS visit FROM customers c JOIN visits v ON customer_id = c.id');
+$clients = start_clients('simple', <<'SCRIPT');
 \set n random(1, 20000)
 \set m random(1, 20000)
 BEGIN;
@@ -299,92 +277,79 @@ DELETE FROM visits WHERE customer_id = :id;
 DELETE FROM customers WHERE id = :id AND :m > 10000;
 COMMIT;
 SCRIPT
-	my $prepared = SeqidSession->new($node);
-	$prepared->query("PREPARE returns_it AS SELECT id, name FROM customers WHERE id = 1; EXECUTE returns_it;
-		PREPARE inserts AS INSERT INTO customers (name) VALUES ('prepared'); EXECUTE inserts");
+my $prepared = SeqidSession->new($node);
+$prepared->query("PREPARE returns_it AS SELECT id, name FROM customers WHERE id = 1; EXECUTE returns_it;
+	PREPARE inserts AS INSERT INTO customers (name) VALUES ('prepared'); EXECUTE inserts");
+my @blocks = blocks_of('integer_keys');
+my $exchange = pop @blocks;
+run_steps($clients, @blocks);
+test_giving_up($clients, 'visits', $exchange);
+all_are('integer_keys', [ 'has changed nothing', 2, "SELECT count(*) FROM pg_trigger WHERE tgname = 'zzz_widen'" ]);
+run_steps($clients, $exchange);
+stop_clients('integer_keys', $clients);
+is($prepared->outcome('EXECUTE inserts'), '', 'integer_keys: a prepared statement that does not return the column goes on');
+is($prepared->outcome('EXECUTE returns_it'), '0A000', 'integer_keys: one that returns it fails');
+$prepared->close;
 
-	run_steps($clients, reverse @before);
-	test_giving_up($clients, 'visits', $exchange);
-	is(outcome($node, "SELECT count(*) FROM pg_trigger WHERE tgname = 'zzz_widen'"), '2', 'integer_keys: has changed nothing');
-	run_steps($clients, $exchange);
-	stop_clients('integer_keys', $clients);
-
-	is($prepared->full_outcome('EXECUTE inserts'), '', 'integer_keys: a prepared statement that does not return the column goes on');
-	like($prepared->full_outcome('EXECUTE returns_it'), qr/^0A000: cached plan must not change result type/, 'integer_keys: one that returns it fails');
-	$prepared->close;
-
-	is(outcome($node, "SELECT string_agg(attrelid::regclass || '.' || attname || ' ' || atttypid::regtype || ' ' || attnotnull, ', '
-			ORDER BY attrelid::regclass::text, attname) FROM pg_attribute
-			WHERE attrelid IN ('customers'::regclass, 'visits'::regclass) AND attname LIKE '%id' AND attnum > 0 AND NOT attisdropped"),
-		'customers.id bigint true, visits.customer_id bigint true, visits.id bigint true', 'integer_keys: all are bigint');
-	is(outcome($node, "SELECT count(*) FROM before b LEFT JOIN customers c USING (id) LEFT JOIN visits v ON v.id = visit
-			WHERE (c.name, v.customer_id) IS DISTINCT FROM (b.name, b.id)"), '0', 'integer_keys: all have the ids that they had');
-	is(outcome($node, "SELECT count(*) FILTER (WHERE id > 20000 AND id < 1099511627776) > 0, count(*) FILTER (WHERE id >= 400000000000000000) > 0
-			FROM customers"), 't|t', 'integer_keys: new ids are snowflakes');
-	is(outcome($node, "SELECT string_agg(conname || ' ' || convalidated, ', ' ORDER BY conname) FROM pg_constraint
-			WHERE conrelid IN ('customers'::regclass, 'visits'::regclass) AND contype <> 'n'"),
-		'customers_pkey true, visits_customer_id_fkey true, visits_pkey true', 'integer_keys: constraints have the names that they had');
-	is(outcome($node, "SELECT string_agg(indexrelid::regclass || ' ' || indisvalid, ', ' ORDER BY indexrelid::regclass::text) FROM pg_index
-			WHERE indrelid IN ('customers'::regclass, 'visits'::regclass)"),
-		'customers_pkey true, visits_customer_id_idx true, visits_pkey true', 'integer_keys: and indexes, too');
-	is(outcome($node, "SELECT count(*), to_regclass('customers_id_seq') FROM pg_trigger WHERE NOT tgisinternal"), '0|', 'integer_keys: no trigger and no sequence is left');
-	is(outcome($node, "INSERT INTO visits (customer_id) VALUES (0)"), '23503', 'integer_keys: the foreign key holds');
-	is(outcome($node, "DELETE FROM customers WHERE id = 1; SELECT count(*) FROM visits WHERE customer_id = 1"), '0', 'integer_keys: and cascades');
-}
+my $two_tables = "IN ('customers'::regclass, 'visits'::regclass)";
+all_are('integer_keys',
+	[ 'all are bigint', 'customers.id bigint true, visits.customer_id bigint true, visits.id bigint true',
+		"SELECT string_agg(attrelid::regclass || '.' || attname || ' ' || atttypid::regtype || ' ' || attnotnull, ', ' ORDER BY attrelid::regclass::text, attname)
+		   FROM pg_attribute WHERE attrelid $two_tables AND attname LIKE '%id' AND attnum > 0 AND NOT attisdropped" ],
+	[ 'all have the ids that they had', 0, "SELECT count(*) FROM before b LEFT JOIN customers c USING (id) LEFT JOIN visits v ON v.id = visit
+		WHERE (c.name, v.customer_id) IS DISTINCT FROM (b.name, b.id)" ],
+	[ 'new ids are snowflakes', 't|t', 'SELECT count(*) FILTER (WHERE id > 20000 AND id < 1099511627776) > 0, count(*) FILTER (WHERE id >= 400000000000000000) > 0 FROM customers' ],
+	[ 'constraints have the names that they had', 'customers_pkey true, visits_customer_id_fkey true, visits_pkey true',
+		"SELECT string_agg(conname || ' ' || convalidated, ', ' ORDER BY conname) FROM pg_constraint WHERE conrelid $two_tables AND contype <> 'n'" ],
+	[ 'and indexes, too', 'customers_pkey true, visits_customer_id_idx true, visits_pkey true',
+		"SELECT string_agg(indexrelid::regclass || ' ' || indisvalid, ', ' ORDER BY indexrelid::regclass::text) FROM pg_index WHERE indrelid $two_tables" ],
+	[ 'no trigger and no sequence is left', '0|', "SELECT count(*), to_regclass('customers_id_seq') FROM pg_trigger WHERE NOT tgisinternal" ],
+	[ 'the foreign key holds', '23503', 'INSERT INTO visits (customer_id) VALUES (0)' ],
+	[ 'and cascades', 0, 'DELETE FROM customers WHERE id = 1; SELECT count(*) FROM visits WHERE customer_id = 1' ]);
 
 #
 # COMBs
 #
-
-{
-	$node->safe_psql('postgres', $tables{random_uuids});
-	my $clients = start_clients(<<'SCRIPT', 'prepared');
+$node->safe_psql('postgres', tables('random_uuids', 20000));
+$clients = start_clients('prepared', <<'SCRIPT');
 BEGIN;
 INSERT INTO documents (title) VALUES ('of a client') RETURNING id \gset
 INSERT INTO pages VALUES (:id, 1);
 COMMIT;
 SELECT 1 / count(*) FROM documents d JOIN pages p ON p.document_id = d.id WHERE d.id = :id;
 SCRIPT
-	run_steps($clients, map { $page->recipe($_) } 'random UUIDs', 'random UUIDs index');
-	stop_clients('random UUIDs', $clients);
-	is(outcome($node, "SELECT count(*) FILTER (WHERE comb_uuid_is_valid(id)) > 0, count(*) FILTER (WHERE NOT comb_uuid_is_valid(id)) >= 20000 FROM documents"),
-		't|t', 'random UUIDs: both kinds in one column');
+run_steps($clients, map { $page->recipe($_) } 'random UUIDs', 'random UUIDs index');
+stop_clients('random UUIDs', $clients);
+all_are('random UUIDs', [ 'both kinds in one column', 't|t',
+		'SELECT count(*) FILTER (WHERE comb_uuid_is_valid(id)) > 0, count(*) FILTER (WHERE NOT comb_uuid_is_valid(id)) >= 20000 FROM documents' ]);
 
-	# Each old row gets a COMB of its own time.  (The foreign key holds its pages.)
-	$node->safe_psql('postgres', 'CREATE TABLE documents_before AS SELECT * FROM documents');
-	run_steps(undef, blocks_of('random_uuids'));
-	is(outcome($node, (blocks_of('random_uuids'))[-1]{text}), 't|t', 'random_uuids: the sample has the right times');
-	is(outcome($node, "SELECT count(*) FROM documents_before b LEFT JOIN documents_map m ON m.old_id = b.id LEFT JOIN documents d ON d.id = coalesce(m.new_id, b.id)
-			WHERE (d.title, d.created_at) IS DISTINCT FROM (b.title, b.created_at) OR comb_uuid_timestamp(m.new_id) AT TIME ZONE 'America/New_York' <> d.created_at"),
-		'0', 'random_uuids: all are there, with their time');
-	is(outcome($node, "INSERT INTO documents (id) VALUES (gen_random_uuid())"), '23514', 'random_uuids: no more of them');
-}
+# Each old row gets a COMB of its own time.  (The foreign key holds its pages.)
+$node->safe_psql('postgres', 'CREATE TABLE documents_before AS SELECT * FROM documents');
+@blocks = blocks_of('random_uuids');
+run_steps(undef, @blocks);
+all_are('random_uuids', [ 'the sample has the right times', 't|t', $blocks[-1]{text} ],
+	[ 'all are there, with their time', 0, "SELECT count(*) FROM documents_before b LEFT JOIN documents_map m ON m.old_id = b.id LEFT JOIN documents d ON d.id = coalesce(m.new_id, b.id)
+		WHERE (d.title, d.created_at) IS DISTINCT FROM (b.title, b.created_at) OR comb_uuid_timestamp(m.new_id) AT TIME ZONE 'America/New_York' <> d.created_at" ],
+	[ 'no more random ones', '23514', 'INSERT INTO documents (id) VALUES (gen_random_uuid())' ]);
 
 #
 # Old rows, and from uuid to bigint
 #
-
-$node->safe_psql('postgres', $_) for $tables{old_numbers}, map { $_->{text} } $page->recipe('shard');
-{
-	$node->safe_psql('postgres', 'CREATE TABLE memos_before AS SELECT * FROM memos');
-	my $clients = start_clients(<<'SCRIPT', 'prepared');
+$node->safe_psql('postgres', $_) for tables('old_numbers', 10000), 'CREATE TABLE memos_before AS SELECT * FROM memos', map { $_->{text} } $page->recipe('shard');
+$clients = start_clients('prepared', <<'SCRIPT');
 BEGIN;
 INSERT INTO memos (body) VALUES ('new') RETURNING id \gset
 INSERT INTO memo_tags VALUES (:id, 'of a client');
 COMMIT;
 SELECT 1 / count(*) FROM memos m JOIN memo_tags t ON t.memo_id = m.id WHERE m.id = :id;
 SCRIPT
-	run_steps($clients, blocks_of('old_numbers'));
-	stop_clients('old_numbers', $clients);
-	is(outcome($node, "SELECT count(*) FROM memos_before b LEFT JOIN memos_map ON old_id = b.id LEFT JOIN memos m ON m.id = new_id
-			LEFT JOIN memo_tags t ON memo_id = new_id WHERE (m.body, m.created_at, t.tag) IS DISTINCT FROM (b.body, b.created_at, 'draft')"),
-		'0', 'old_numbers: all are there, with what references them');
-}
+run_steps($clients, blocks_of('old_numbers'));
+stop_clients('old_numbers', $clients);
+all_are('old_numbers', [ 'all are there, with what references them', 0, "SELECT count(*) FROM memos_before b LEFT JOIN memos_map ON old_id = b.id LEFT JOIN memos m ON m.id = new_id
+		LEFT JOIN memo_tags t ON memo_id = new_id WHERE (m.body, m.created_at, t.tag) IS DISTINCT FROM (b.body, b.created_at, 'draft')" ]);
 
-{
-	$node->safe_psql('postgres', $tables{uuid_to_bigint});
-	$node->safe_psql('postgres', 'CREATE TABLE notes_before AS SELECT title, r.id AS reply FROM notes n JOIN replies r ON note_id = n.id');
-	my $clients = start_clients(<<'SCRIPT', 'extended');
+$node->safe_psql('postgres', tables('uuid_to_bigint', 10000) . 'CREATE TABLE notes_before AS SELECT title, r.id AS reply FROM notes n JOIN replies r ON note_id = n.id');
+$clients = start_clients('extended', <<'SCRIPT');
 \set m random(1, 10000)
 BEGIN;
 INSERT INTO notes (title) VALUES ('of a client') RETURNING id \gset
@@ -393,33 +358,28 @@ DELETE FROM notes WHERE id = :id AND :m > 5000;
 COMMIT;
 UPDATE replies SET body = 'changed' WHERE id = :m;
 SCRIPT
-	run_steps($clients, blocks_of('uuid_to_bigint'));
-	stop_clients('uuid_to_bigint', $clients);
-	is(outcome($node, (blocks_of('uuid_to_bigint'))[-1]{text}), 't|t', 'uuid_to_bigint: the sample has the right times');
-	is(outcome($node, "SELECT count(*) FROM notes_before b LEFT JOIN replies r ON r.id = reply LEFT JOIN notes n ON n.id = note_id
-			WHERE n.title IS DISTINCT FROM b.title"), '0', 'uuid_to_bigint: each reply has its note');
-	is(outcome($node, "SELECT string_agg(conrelid::regclass || ' ' || conname || ' ' || convalidated, ', ' ORDER BY conrelid::regclass::text, conname)
-			FROM pg_constraint WHERE conrelid IN ('notes'::regclass, 'replies'::regclass) AND contype <> 'n'"),
-		'notes notes_pkey true, replies replies_note_id_fkey true, replies replies_pkey true', 'uuid_to_bigint: constraints have the names that they had');
-	is(outcome($node, "SELECT count(*) FROM pg_trigger WHERE tgname LIKE 'zzz%'"), '0', 'uuid_to_bigint: no trigger is left');
-}
+@blocks = blocks_of('uuid_to_bigint');
+run_steps($clients, @blocks);
+stop_clients('uuid_to_bigint', $clients);
+all_are('uuid_to_bigint', [ 'the sample has the right times', 't|t', $blocks[-1]{text} ],
+	[ 'each reply has its note', 0, 'SELECT count(*) FROM notes_before b LEFT JOIN replies r ON r.id = reply LEFT JOIN notes n ON n.id = note_id WHERE n.title IS DISTINCT FROM b.title' ],
+	[ 'constraints have the names that they had', 'notes notes_pkey true, replies replies_note_id_fkey true, replies replies_pkey true',
+		"SELECT string_agg(conrelid::regclass || ' ' || conname || ' ' || convalidated, ', ' ORDER BY conrelid::regclass::text, conname)
+		   FROM pg_constraint WHERE conrelid IN ('notes'::regclass, 'replies'::regclass) AND contype <> 'n'" ],
+	[ 'no trigger is left', 0, "SELECT count(*) FROM pg_trigger WHERE tgname LIKE 'zzz%'" ]);
 
 #
 # From the core's uuidv7(), which comes with 18
 #
-
-if (outcome($node, "SELECT to_regproc('uuidv7') IS NOT NULL") eq 't')
-{
-	is(outcome($node, "CREATE TABLE letters (id uuid PRIMARY KEY DEFAULT uuidv7(), body text);
-			INSERT INTO letters (body) SELECT 'old' FROM generate_series(1, 1000);
-			ALTER TABLE letters ALTER id SET DEFAULT comb_uuid();
-			INSERT INTO letters (body) SELECT 'new' FROM generate_series(1, 1000);
-			SELECT bool_and(comb_uuid_is_valid(id)), (array_agg(id ORDER BY id))[1001] = (SELECT id FROM letters WHERE body = 'new' ORDER BY id LIMIT 1) FROM letters"),
-		't|t', 'uuidv7: old ones are COMBs, and new ones greater');
-	is(outcome($node, "SELECT count(*) FILTER (WHERE comb_uuid_timestamp(id) BETWEEN before - interval '1 us' AND after + interval '1 us') >= 990
-			FROM (SELECT clock_timestamp() AS before, uuidv7() AS id, clock_timestamp() AS after FROM generate_series(1, 1000)) v"),
-		't', 'uuidv7: the microsecond is right');
-}
+all_are('uuidv7',
+	[ 'old ones are COMBs, and new ones greater', 't|t', "CREATE TABLE letters (id uuid PRIMARY KEY DEFAULT uuidv7(), body text);
+		INSERT INTO letters (body) SELECT 'old' FROM generate_series(1, 1000);
+		ALTER TABLE letters ALTER id SET DEFAULT comb_uuid();
+		INSERT INTO letters (body) SELECT 'new' FROM generate_series(1, 1000);
+		SELECT bool_and(comb_uuid_is_valid(id)), (array_agg(id ORDER BY id))[1001] = (SELECT id FROM letters WHERE body = 'new' ORDER BY id LIMIT 1) FROM letters" ],
+	[ 'the microsecond is right', 't', "SELECT count(*) FILTER (WHERE comb_uuid_timestamp(id) BETWEEN before - interval '1 us' AND after + interval '1 us') >= 990
+		FROM (SELECT clock_timestamp() AS before, uuidv7() AS id, clock_timestamp() AS after FROM generate_series(1, 1000)) v" ])
+  if outcome($node, "SELECT to_regproc('uuidv7') IS NOT NULL") eq 't';
 
 $node->stop;
 done_testing();

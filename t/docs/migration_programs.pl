@@ -2,22 +2,31 @@
 # each obstacle, way_back.sql restores what was there, in_batches ends, and exchange_column
 # refuses to lose anything.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
 
-my $node = new_server('programs');
+my $node = new_server('programs', conf => "client_min_messages = error\n");
 my $number = 0;
 
-$node->safe_psql('postgres', 'CREATE ROLE regress_owner; CREATE ROLE regress_clerk; CREATE ROLE regress_writer; ALTER DATABASE postgres SET client_min_messages = error');
+$node->safe_psql('postgres', 'CREATE ROLE regress_owner; CREATE ROLE regress_clerk; CREATE ROLE regress_writer');
 
 # A session of the owner of the tables, in a schema of its own, in which these were created.
-sub session_with
+# The schema of the session before is dropped.
+sub session_with ($sql)
 {
-	my ($sql) = @_;
-	my $session = SeqidSession->new($node);
+	state $session;
+	my $old = "s$number";
 	my $schema = 's' . ++$number;
 
+	if ($session)
+	{
+		$session->query("DROP SCHEMA $old CASCADE");
+		is($session->errors, '', 'dropped');
+		$session->close;
+	}
+	$session = SeqidSession->new($node);
 	$session->query("CREATE SCHEMA $schema AUTHORIZATION regress_owner; SET search_path = $schema, public; SET ROLE regress_owner");
 	$session->query("\\i examples/migration/$_.sql") for qw(in_batches exchange_column);
 	$session->query($sql);
@@ -25,24 +34,13 @@ sub session_with
 	return $session;
 }
 
-sub finish
-{
-	my ($session) = @_;
-
-	$session->query("DROP SCHEMA s$number CASCADE");
-	is($session->errors, '', 'dropped');
-	$session->close;
-	return;
-}
-
 #
 # check.sql
 #
 
 # The rows for a table, without the digits of new keys.
-sub obstacles
+sub obstacles ($session, $table, $key, $generator)
 {
-	my ($session, $table, $key, $generator) = @_;
 	my $found = $session->query(<<"PSQL");
 \\set table $table
 \\set key $key
@@ -86,12 +84,12 @@ for my $case (
 	[ 'a function with a body that is parsed', 'CREATE FUNCTION next_t() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT nextval($$t_id_seq$$); END', 'sequence t_id_seq is also used by function next_t()|\ef next_t()' ],
 
 	# roles
-	[ 'a role', 'GRANT INSERT (n) ON t TO regress_clerk', 'role regress_clerk inserts into table t but cannot execute snowflake_nextval(bigint)|GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO regress_clerk', 'REVOKE' ],
+	[ 'a role', 'GRANT INSERT (n) ON t TO regress_clerk', 'role regress_clerk inserts into table t but cannot execute snowflake_nextval(bigint)|GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO regress_clerk', '' ],
 	[ 'a role and all roles, through views', 'CREATE VIEW v AS SELECT * FROM t; CREATE VIEW w AS SELECT * FROM v; GRANT INSERT ON w TO regress_clerk; GRANT INSERT ON v TO PUBLIC',
 		"role PUBLIC inserts into view v but cannot execute snowflake_nextval(bigint)|GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO PUBLIC\n"
-		. 'role regress_clerk inserts into view w but cannot execute snowflake_nextval(bigint)|GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO regress_clerk', 'REVOKE' ],
+		. 'role regress_clerk inserts into view w but cannot execute snowflake_nextval(bigint)|GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO regress_clerk', '' ],
 
-	[ 'a role that inserts into all tables', '', 'role regress_writer inserts into table t but cannot execute snowflake_nextval(bigint)|GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO regress_writer', 'REVOKE' ],
+	[ 'a role that inserts into all tables', '', 'role regress_writer inserts into table t but cannot execute snowflake_nextval(bigint)|GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO regress_writer', 'GRANT pg_write_all_data TO regress_writer' ],
 
 	# keys
 	[ 'a key', 'INSERT INTO t VALUES (9000000000000000000)', 'key 9000000000000000000 is above new keys|SELECT * FROM t WHERE id >= <new>' ],
@@ -112,14 +110,12 @@ for my $case (
 	[ 'an expression', 'DROP TABLE t; CREATE TABLE t (id bigserial) PARTITION BY RANGE ((id / 1000)); CREATE TABLE t_0 PARTITION OF t FOR VALUES FROM (0) TO (5)', 'table t has no partition for new keys|CREATE TABLE <schema>.t_default PARTITION OF t DEFAULT' ],
 	[ 'a partitioned reference by list', 'CREATE TABLE r (t_id bigint REFERENCES t) PARTITION BY LIST (t_id); CREATE TABLE r_0 PARTITION OF r FOR VALUES IN (1, 2)', 'table r has no partition for new keys|CREATE TABLE <schema>.r_default PARTITION OF r DEFAULT' ])
 {
-	my ($name, $sql, $expected, $revoke) = @$case;
+	my ($name, $sql, $expected, $grant) = @$case;
 	my $session = session_with("CREATE TABLE t (id bigserial PRIMARY KEY, n bigint); $sql");
 
-	$node->safe_psql('postgres', 'REVOKE EXECUTE ON FUNCTION snowflake_nextval(bigint) FROM PUBLIC; GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO regress_owner') if $revoke;
-	$node->safe_psql('postgres', 'GRANT pg_write_all_data TO regress_writer') if $name =~ /all tables/;
+	$node->safe_psql('postgres', "REVOKE EXECUTE ON FUNCTION snowflake_nextval(bigint) FROM PUBLIC; GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO regress_owner; $grant") if defined $grant;
 	is(obstacles($session, 't', 'id', 'snowflake') =~ s/\bs$number\b/<schema>/r, $expected, "check: $name");
-	$node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO PUBLIC; REVOKE pg_write_all_data FROM regress_writer') if $revoke;
-	finish($session);
+	$node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO PUBLIC; REVOKE pg_write_all_data FROM regress_writer') if defined $grant;
 }
 {
 	my $session = session_with(q{CREATE TABLE u (id uuid PRIMARY KEY DEFAULT gen_random_uuid()); INSERT INTO u VALUES ('ffffffff-ffff-4fff-bfff-ffffffffffff');
@@ -130,17 +126,14 @@ for my $case (
 	$session->query("INSERT INTO u VALUES ('ffffffff-ffff-7fff-bfff-ffffffffffff')");
 	is(obstacles($session, 'u', 'id', 'comb_uuid'), 'key ffffffff-ffff-7fff-bfff-ffffffffffff is above new keys|SELECT * FROM u WHERE id >= <new>', 'check: a COMB is one');
 	is(obstacles($session, q{'"T 1\'"'}, q{'I D'}, 'snowflake53'), q{trigger "b c" can set the key|DROP TRIGGER "b c" ON "T 1'"}, 'check: odd names');
-	finish($session);
 }
 
 #
 # way_back.sql
 #
 
-sub way_back
+sub way_back ($session, $table)
 {
-	my ($session, $table) = @_;
-
 	return $session->query("\\set table $table\n\\set key id\n\\i examples/migration/way_back.sql");
 }
 
@@ -148,18 +141,17 @@ sub way_back
 	my $session = session_with("CREATE TABLE t (id int GENERATED BY DEFAULT AS IDENTITY (SEQUENCE NAME counts START WITH 7 INCREMENT BY 3 MINVALUE -5 CACHE 20 CYCLE) PRIMARY KEY, n int);
 		GRANT SELECT ON SEQUENCE counts TO regress_clerk; GRANT USAGE ON SEQUENCE counts TO PUBLIC;
 		INSERT INTO t (n) SELECT 1 FROM generate_series(1, 50); ALTER TABLE t ALTER id TYPE bigint");
-	my $before = $session->query('SELECT s, attidentity, relacl FROM pg_attribute, pg_sequence s JOIN pg_class c ON c.oid = seqrelid
-		WHERE attrelid = \'t\'::regclass AND attname = \'id\' AND seqrelid = \'counts\'::regclass') =~ s/\d+,/OID,/r;
+	my $options = q{SELECT seqtypid, seqstart, seqincrement, seqmax, seqmin, seqcache, seqcycle, attidentity, relacl
+		FROM pg_attribute, pg_sequence JOIN pg_class c ON c.oid = seqrelid WHERE attrelid = 't'::regclass AND attname = 'id' AND seqrelid = 'counts'::regclass};
+	my $before = $session->query($options);
 	my $statements = way_back($session, 't');
 
 	$session->query('ALTER TABLE t ALTER id DROP IDENTITY, ALTER id SET DEFAULT snowflake_nextval(5); INSERT INTO t (n) VALUES (2); INSERT INTO t VALUES (5000)');
 	is($session->errors, '', 'way back: an identity becomes a default');
 	$session->query($statements);
 	is($session->errors, '', 'way back: runs');
-	is($session->query('SELECT s, attidentity, relacl FROM pg_attribute, pg_sequence s JOIN pg_class c ON c.oid = seqrelid
-		WHERE attrelid = \'t\'::regclass AND attname = \'id\' AND seqrelid = \'counts\'::regclass') =~ s/\d+,/OID,/r, $before, 'way back: has all options');
+	is($session->query($options), $before, 'way back: has all options');
 	is($session->query('INSERT INTO t (n) VALUES (3) RETURNING (id - 7) % 3, id > (SELECT max(id) FROM t WHERE n = 2)'), '0|t', 'way back: in its steps, above all keys');
-	finish($session);
 }
 for my $case (
 	[ 'a sequence', 'CREATE TABLE t (id bigserial PRIMARY KEY, n int)', "INSERT INTO t VALUES (snowflake_nextval(5))", '1' ],
@@ -181,31 +173,6 @@ for my $case (
 	is($session->errors, '', "way back: $name");
 	is($session->outcome('INSERT INTO t (n) VALUES (3) RETURNING CASE WHEN id < 400000000000000000 THEN id ELSE (snowflake_parts(id)).sequence - (snowflake_parts((SELECT max(id) FROM t))).sequence END'), $next, "way back: $name goes on");
 	like($statements, qr/statement_timeout = '500ms';\nLOCK/, 'way back: the wait for all partitions is limited') if $name =~ /partitioned/;
-	finish($session);
-}
-
-#
-# What a default changes for clients
-#
-{
-	my $session = session_with('CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n int); CREATE VIEW v AS SELECT * FROM t;
-		GRANT INSERT ON t TO regress_clerk; GRANT INSERT, SELECT ON v TO regress_clerk');
-	my $typed = 'INSERT INTO v (id, n) VALUES (7, 1) RETURNING id';
-	my $source = 'INSERT INTO v (id, n) OVERRIDING USER VALUE VALUES (8, 1) RETURNING id';
-	my $clerk = SeqidSession->new($node);
-
-	$clerk->query("GRANT USAGE ON SCHEMA s$number TO regress_clerk; SET search_path = s$number, public; SET ROLE regress_clerk");
-	is(join(' ', map { $clerk->outcome($_) } $typed, $source), '428C9 1', 'an identity refuses keys of clients, and ignores them');
-	$node->safe_psql('postgres', 'REVOKE EXECUTE ON FUNCTION snowflake_nextval(bigint) FROM PUBLIC; GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO regress_owner');
-	$session->query('ALTER TABLE t ALTER id DROP IDENTITY, ALTER id SET DEFAULT snowflake_nextval(5)');
-	is(join(' ', map { $clerk->outcome($_) } $typed, $source), '7 8', 'a default stores them');
-	is($clerk->outcome('INSERT INTO v (n) VALUES (2) RETURNING snowflake_shard(id)'), '42501', 'a role that inserts through a view needs the generator');
-	$node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO PUBLIC');
-	is($clerk->outcome('INSERT INTO v (n) VALUES (2) RETURNING snowflake_shard(id)'), '5', 'and then inserts');
-	$session->query('REVOKE INSERT ON v FROM regress_clerk; GRANT INSERT (n) ON v TO regress_clerk');
-	is($clerk->outcome($typed), '42501', 'a privilege on the other columns refuses keys again');
-	$clerk->close;
-	finish($session);
 }
 
 #
@@ -214,21 +181,17 @@ for my $case (
 
 my $change = "CALL in_batches('t', 'n = id', 'n IS NULL')";
 
+for my $case (
+	[ 'children', 'CREATE TABLE t (id bigserial PRIMARY KEY, n bigint); CREATE TABLE c () INHERITS (t); CREATE TABLE g () INHERITS (c);
+		INSERT INTO c (id) SELECT generate_series(1, 50000); INSERT INTO g (id) SELECT generate_series(50001, 100000)' ],
+	[ 'partitions', 'CREATE TABLE t (id bigint PRIMARY KEY, n bigint) PARTITION BY HASH (id); CREATE TABLE t_0 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+		CREATE TABLE t_1 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 1); INSERT INTO t SELECT generate_series(1, 100000)' ])
 {
-	my $session = session_with('CREATE TABLE t (id bigserial PRIMARY KEY, n bigint); CREATE TABLE c () INHERITS (t); CREATE TABLE g () INHERITS (c);
-		INSERT INTO c (id) SELECT generate_series(1, 50000); INSERT INTO g (id) SELECT generate_series(50001, 100000)');
+	my ($what, $sql) = @$case;
+	my $session = session_with($sql);
 
-	is($session->outcome($change), '', 'in_batches: a table with children');
-	is($session->outcome('SELECT count(n) FROM t'), '100000', 'in_batches: all rows of all children');
-	finish($session);
-}
-{
-	my $session = session_with('CREATE TABLE t (id bigint PRIMARY KEY, n bigint) PARTITION BY HASH (id); CREATE TABLE t_0 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 0);
-		CREATE TABLE t_1 PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER 1); INSERT INTO t SELECT generate_series(1, 10000)');
-
-	is($session->outcome($change), '', 'in_batches: a partitioned table');
-	is($session->outcome('SELECT count(n) FROM t'), '10000', 'in_batches: all rows of all partitions');
-	finish($session);
+	is($session->outcome($change), '', "in_batches: a table with $what");
+	is($session->outcome('SELECT count(n) FROM t'), '100000', "in_batches: all rows of all $what");
 }
 
 # A row that stays locked: the others are written once, and the call ends.
@@ -248,7 +211,6 @@ for my $case ([ 'a row', "CREATE TABLE t (id bigint PRIMARY KEY, n bigint)", 'UP
 	$client->query('COMMIT');
 	is($session->outcome($call), '', "in_batches: $name: then all are changed");
 	$client->close;
-	finish($session);
 }
 
 # Triggers that undo the change, of all rows or of some, and one that leaves rows out
@@ -261,7 +223,6 @@ for my $body ('NEW.n := OLD.n', 'IF NEW.id % 100 = 0 THEN NEW.n := OLD.n; END IF
 	is($session->full_outcome($change), '27000: rows of t are the same after their update', "in_batches: $body: is an error");
 	$session->query($change);
 	like($session->errors, qr/DETAIL:.*: undoes\.$/m, "in_batches: $body: names the trigger");
-	finish($session);
 }
 
 #
@@ -281,7 +242,10 @@ for my $case (
 	[ 'compression', 'ALTER TABLE t DROP a, ADD a text, DROP b, ADD b text, ADD CHECK (a = b); ALTER TABLE t ALTER a SET COMPRESSION pglz', 'compression of column a is missing on b', 'ALTER TABLE t ALTER b SET COMPRESSION pglz' ],
 	[ 'a privilege', 'GRANT SELECT (a) ON t TO regress_clerk', 'privilege of column a is missing on b', 'GRANT SELECT (b) ON t TO regress_clerk' ],
 	[ 'a replica identity', 'ALTER TABLE t ALTER a SET NOT NULL; CREATE UNIQUE INDEX on_a ON t (a); ALTER TABLE t REPLICA IDENTITY USING INDEX on_a; DROP INDEX on_a', 'its index was the replica identity', 'ALTER TABLE t REPLICA IDENTITY DEFAULT' ],
-	[ 'an index', 'CREATE INDEX on_a ON t (a)', 'index on_a would be dropped', 'DROP INDEX on_a' ])
+	[ 'an index', 'CREATE INDEX on_a ON t (a)', 'index on_a would be dropped', 'DROP INDEX on_a' ],
+	[ 'a constraint', 'ALTER TABLE t ADD CONSTRAINT positive CHECK (a > 0)', 'constraint positive on table t would be dropped', 'ALTER TABLE t DROP CONSTRAINT positive' ],
+	[ 'no proof', 'ALTER TABLE t DROP CONSTRAINT t_check', 'no constraint contains both a and b', 'ALTER TABLE t ADD CHECK (a = b)' ],
+	[ 'a proof that is not valid', 'ALTER TABLE t DROP CONSTRAINT t_check, ADD CONSTRAINT same CHECK (a = b) NOT VALID', 'constraint same is not valid', 'ALTER TABLE t VALIDATE CONSTRAINT same' ])
 {
 	my ($name, $sql, $problem, $remedy) = @$case;
 	my $session = session_with("CREATE TABLE t (a int, b bigint, CHECK (a = b)); INSERT INTO t VALUES (1, 1); $sql");
@@ -290,7 +254,6 @@ for my $case (
 	is($session->full_outcome($call), "55000: column a of t cannot be replaced: $problem", "exchange_column: $name");
 	$session->query($remedy);
 	is($session->full_outcome($call), '', "exchange_column: $name: can then be replaced");
-	finish($session);
 }
 
 $node->stop;

@@ -12,12 +12,14 @@ my ($recipe) = SeqidPage->new('docs/partitioning.md')->recipe('partitions');
 for my $zone (qw(UTC Africa/Cairo America/Santiago America/Havana Asia/Beirut))
 {
 	my $name = $zone =~ s/\W/_/gr;
-	my $sql = $recipe->{text} =~ s/(timezone = )'UTC'/$1'$zone'/r =~ s/^CALL .*//msr;
 	my $calls = "SET client_min_messages = error; CALL add_event_partitions('2026-01-01', '2026-07-01', '1 day');";
 
-	isnt($sql, $recipe->{text}, "$zone: the procedure sets the time zone");
 	$node->safe_psql('postgres', "CREATE DATABASE \"$name\"");
-	is(outcome($node, $name, "CREATE EXTENSION seqid; $sql SET timezone = 'Asia/Tokyo'; $calls"), '', "$zone: half a year");
+	# The page's own partitions begin at midnight of UTC.
+	$node->safe_psql($name, "CREATE EXTENSION seqid; $recipe->{text}
+		DROP TABLE events; CREATE TABLE events (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+		ALTER PROCEDURE add_event_partitions SET timezone = '$zone'");
+	is(outcome($node, $name, "SET timezone = 'Asia/Tokyo'; $calls"), '', "$zone: half a year");
 	is(outcome($node, $name, "SET timezone = 'America/Anchorage'; SET datestyle = 'German'; $calls
 			CALL add_event_partitions('2026-07-01', '2026-12-31', '1 day'); CALL add_event_partitions('2026-12-30', '2026-12-31', '12 hours')"),
 		'', "$zone: the rest from a session with other settings");

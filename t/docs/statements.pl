@@ -5,6 +5,7 @@
 # print, except for ids, times and sizes; it can leave out all but the last results.
 # PAGES="README.md docs/outbox.md" chooses pages.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
@@ -15,10 +16,8 @@ use IPC::Run ();
 my ($begin, $end) = ('@@@ begin ', '@@@ end ');
 
 # Why the block is not run on this server.
-sub reason_to_skip
+sub reason_to_skip ($block, $major)
 {
-	my ($block, $major) = @_;
-
 	return $block->{'not run'} if $block->{'not run'};
 	return unless $block->{'only on'};
 	my ($first, $last) = $block->{'only on'} =~ /^(\d+) (?:to (\d+)|and later)$/
@@ -29,9 +28,8 @@ sub reason_to_skip
 
 # Runs blocks in one psql.  Returns what it printed for each, by where the block is, and
 # which of them it ran to their end.
-sub run_blocks
+sub run_blocks ($node, @blocks)
 {
-	my ($node, @blocks) = @_;
 	my $script = $blocks[0]{text} =~ /^CREATE EXTENSION seqid\b/m ? '' : "CREATE EXTENSION seqid;\n\\c\n";
 	my (%printed, %ended, $where);
 
@@ -55,10 +53,8 @@ sub run_blocks
 
 # The results in what psql prints, without what differs from run to run.  Examples have
 # times before 2026, which are compared.
-sub results
+sub results ($text)
 {
-	my ($text) = @_;
-
 	for ($text)
 	{
 		s/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/<uuid>/g;
@@ -79,9 +75,8 @@ sub results
 }
 
 # Two texts: the output on the page, and the part of what was printed that it must equal.
-sub comparable
+sub comparable ($block, $printed)
 {
-	my ($block, $printed) = @_;
 	my @expected = results($block->{output});
 	my @got = results($printed);
 
@@ -90,9 +85,8 @@ sub comparable
 	return (join("\n\n", @got), join("\n\n", @expected));
 }
 
-sub test_blocks
+sub test_blocks ($node, $page)
 {
-	my ($node, $page) = @_;
 	my ($major) = $node->pg_version =~ /^(\d+)/;
 	my @blocks = grep { $_->{language} eq 'sql' } @{ $page->{blocks} };
 	my ($printed, $ended) = run_blocks($node, grep { !reason_to_skip($_, $major) } @blocks);
@@ -111,13 +105,11 @@ sub test_blocks
 			is($got, $expected, "$where: output");
 		}
 	}
-	return;
 }
 
 # What the extension has that the page does not name, with its arguments.
-sub not_listed
+sub not_listed ($node, $page)
 {
-	my ($node, $page) = @_;
 	my $text = join "\n", values %{ $page->{text} };
 	my $objects = $node->safe_psql('postgres', <<'SQL');
 LOAD 'seqid';

@@ -55,7 +55,6 @@ sub program (@command)
 sub copied_by ($name, $begin)
 {
 	my ($from, $to) = map { "${name}_$_" } 'from', 'to';
-
 	my $query = 'SELECT id, item FROM orders ORDER BY id';
 
 	SKIP:

@@ -1,10 +1,9 @@
 # uses.pl
 #	  Extensions at work on a table whose keys are snowflakes.
 #
-# pg_repack moves the table while rows arrive, PgQ and table_log log its changes, periods
-# keeps its history, plpgsql_check reads a function that calls seqid, pldebugger stops one,
-# pg_fact_loader sums up by the time in keys, and PoWA sees its statements.  What is not
-# installed is skipped.
+# pg_repack moves the table, PgQ and table_log log its changes, periods keeps its history,
+# plpgsql_check reads a function that calls seqid, pldebugger stops one, pg_fact_loader sums up by
+# the time in keys, and PoWA sees its statements.  What is not installed is skipped.
 
 use v5.36;
 use FindBin;
@@ -36,19 +35,18 @@ sub use_of ($extension, $check)
 }
 
 use_of(pg_repack => sub ($database) {
-	my $rows = 'SELECT count(*), sum(id - 515200165452206080), min(snowflake_shard(id)), max(snowflake_shard(id)) FROM orders WHERE item = $$old$$';
+	my $rows = 'SELECT count(*), sum(id - 515200165452206080) FROM orders WHERE item = $$old$$';
+	my $file = "SELECT pg_relation_filenode('orders')";
 	my $writer = SeqidSession->new($node, $database);
 	my $keys = PostgreSQL::Test::Utils::tempdir . '/keys';
 
 	$node->safe_psql($database, q{INSERT INTO orders (item) SELECT 'old' FROM generate_series(1, 5000);
 		DELETE FROM orders WHERE id % 2 = 0});
-	my $before = $node->safe_psql($database, $rows);
+	my ($before, $old_file) = map { $node->safe_psql($database, $_) } $rows, $file;
 	append_to_file("$keys.sql", "INSERT INTO orders (item) VALUES ('new') RETURNING id;\n" x 20000);
 	$writer->query("\\o $keys");
 	$writer->send("\\i $keys.sql");
 	poll_until { (-s $keys // 0) > 1000 } or die 'no keys';
-	my $file = "SELECT pg_relation_filenode('orders')";
-	my $old_file = $node->safe_psql($database, $file);
 	command_ok([ 'pg_repack', '--table=orders', '--host', $node->host, '--port', $node->port, '--dbname', $database ],
 		'pg_repack: runs while keys are generated');
 	isnt($node->safe_psql($database, $file), $old_file, 'pg_repack: the table has a new file');
@@ -62,33 +60,19 @@ use_of(pg_repack => sub ($database) {
 		scalar(@keys), 'pg_repack: all new rows are there');
 });
 
-use_of(plpgsql_check => sub ($database) {
-	$node->safe_psql($database, q{
-		CREATE FUNCTION place(item text) RETURNS bigint LANGUAGE plpgsql AS $$
-		DECLARE
-			bound record;
-			id bigint := snowflake_nextval(5);
-			key uuid := comb_uuid();
-		BEGIN
-			EXECUTE 'CALL seqid.horizon()' INTO bound;
-			INSERT INTO orders VALUES (id, item || snowflake_timestamp(id) || key || bound.snowflake);
-			RETURN id;
-		END $$;
-		CREATE FUNCTION wrong() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN snowflake_nextval(5, 6, 7); END'});
-	is($node->safe_psql($database, "SELECT * FROM plpgsql_check_function('place(text)', other_warnings => false)"), '', 'plpgsql_check: nothing to say');
-	like($node->safe_psql($database, "SELECT * FROM plpgsql_check_function('wrong()')"), qr/snowflake_nextval/, 'plpgsql_check: finds a wrong call');
-});
+my $place = q{CREATE FUNCTION place(item text) RETURNS bigint LANGUAGE plpgsql AS $$
+	DECLARE
+		bound record;
+		key bigint;
+	BEGIN
+		key := snowflake_nextval(5);
+		EXECUTE 'CALL seqid.horizon()' INTO bound;
+		INSERT INTO orders VALUES (key, item || snowflake_timestamp(key) || comb_uuid() || bound.snowflake);
+		RETURN key;
+	END $$};
 
 use_of(pldbgapi => sub ($database) {
-	$node->safe_psql($database, q{
-		CREATE FUNCTION place(item text) RETURNS bigint LANGUAGE plpgsql AS $$
-		DECLARE
-			key bigint;
-		BEGIN
-			key := snowflake_nextval(5);
-			INSERT INTO orders VALUES (key, item);
-			RETURN key;
-		END $$});
+	$node->safe_psql($database, $place);
 	my ($debugger, $debugged) = map { SeqidSession->new($node, $database) } 1 .. 2;
 	my $listener = $debugger->query('SELECT pldbg_create_listener()');
 	$debugger->query("SELECT pldbg_set_global_breakpoint($listener, 'place(text)'::regprocedure, NULL, NULL)");
@@ -101,55 +85,34 @@ use_of(pldbgapi => sub ($database) {
 	$_->abandon for $debugger, $debugged;
 });
 
-use_of(pg_fact_loader => sub ($database) {
-	$node->safe_psql($database, q{INSERT INTO orders (item) SELECT n FROM generate_series(1, 50) n;
-		CREATE TABLE items (day date PRIMARY KEY, items bigint);
+# What is done before 50 rows are inserted, what after, and a query with its answer.
+my %work = (
+	plpgsql_check => [ 'reads a function, and finds a wrong call', "$place; CREATE FUNCTION wrong() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN snowflake_nextval(5, 6, 7); END'", '',
+		"SELECT (SELECT count(*) FROM plpgsql_check_function('place(text)', other_warnings => false)),
+			(SELECT bool_or(line LIKE '%snowflake_nextval%') FROM plpgsql_check_function('wrong()') line)", '0|t' ],
+	pg_fact_loader => [ 'counts by the time in the keys', q{CREATE TABLE items (day date PRIMARY KEY, items bigint);
 		CREATE FUNCTION count_items() RETURNS void LANGUAGE sql AS $$
 			INSERT INTO items SELECT snowflake_timestamp(id)::date, count(*) FROM orders GROUP BY 1 $$;
 		INSERT INTO fact_loader.fact_tables (fact_table_relid, enabled, use_daily_schedule, daily_scheduled_time, daily_scheduled_tz, daily_scheduled_proid)
-			VALUES ('items', true, true, '00:00', 'UTC', 'count_items'::regproc);
-		SELECT fact_loader.worker()});
-	is($node->safe_psql($database, 'SELECT sum(items) FROM items'), 50, 'pg_fact_loader: counts by the time in the keys');
-});
+			VALUES ('items', true, true, '00:00', 'UTC', 'count_items'::regproc)}, 'SELECT fact_loader.worker()', 'SELECT sum(items) FROM items', 50 ],
+	pgq => [ 'each row is an event, with its key', q{SELECT pgq.create_queue('orders'), pgq.register_consumer('orders', 'reader');
+		CREATE TRIGGER to_queue AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION pgq.logutriga('orders')},
+		'SELECT pgq.force_tick($$orders$$); SELECT pgq.ticker($$orders$$)',
+		q{SELECT count(*) FROM pgq.get_batch_events(pgq.next_batch('orders', 'reader')) e JOIN orders o ON e.ev_data = 'id=' || o.id || '&item=' || o.item}, 50 ],
+	periods => [ 'the history has the keys', "SELECT periods.add_system_time_period('orders'); SELECT periods.add_system_versioning('orders')",
+		"UPDATE orders SET item = item || 'a'", "SELECT count(*) FROM orders o JOIN orders_history h USING (id) WHERE o.item = h.item || 'a'", 50 ],
+	table_log => [ 'the log has the keys', "SELECT table_log_init(5, 'public', 'orders', 'public', 'orders_log')",
+		'DELETE FROM orders', 'SELECT count(DISTINCT id), min(snowflake_shard(id)) FROM orders_log', '50|5' ],
+	powa => [ 'a snapshot has its statements', '', 'SELECT powa_take_snapshot()', "SELECT count(*) > 0 FROM powa_statements WHERE query LIKE 'INSERT INTO orders%'", 't' ]);
 
-use_of(pgq => sub ($database) {
-	$node->safe_psql($database, q{SELECT pgq.create_queue('orders'), pgq.register_consumer('orders', 'reader');
-		CREATE TRIGGER to_queue AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION pgq.logutriga('orders')});
-	$node->safe_psql($database, "INSERT INTO orders (item) SELECT n FROM generate_series(1, 50) n");
-	# A batch is what is between two ticks.
-	my $batch = '';
-	poll_until
-	{
-		$node->safe_psql($database, 'SELECT pgq.force_tick($$orders$$); SELECT pgq.ticker($$orders$$)');
-		$batch = $node->safe_psql($database, "SELECT pgq.next_batch('orders', 'reader')");
-		return 0 if $batch eq '';
-		return 1 if $node->safe_psql($database, "SELECT count(*) FROM pgq.get_batch_events($batch)") > 0;
-		$node->safe_psql($database, "SELECT pgq.finish_batch($batch)");
-		return 0;
-	};
-	is($node->safe_psql($database, "SELECT count(*) FROM pgq.get_batch_events($batch) e JOIN orders o ON e.ev_data = 'id=' || o.id || '&item=' || o.item"),
-		50, 'pgq: each row is an event, with its key');
-});
+for my $extension (sort keys %work)
+{
+	my ($what, $before, $after, $query, $answer) = @{ $work{$extension} };
 
-use_of(periods => sub ($database) {
-	$node->safe_psql($database, "SELECT periods.add_system_time_period('orders'); SELECT periods.add_system_versioning('orders')");
-	$node->safe_psql($database, "INSERT INTO orders (item) SELECT n FROM generate_series(1, 50) n");
-	$node->safe_psql($database, "UPDATE orders SET item = item || 'a'");
-	is($node->safe_psql($database, "SELECT count(*) FROM orders o JOIN orders_history h USING (id) WHERE o.item = h.item || 'a'"),
-		50, 'periods: the history has the keys');
-});
-
-use_of(table_log => sub ($database) {
-	$node->safe_psql($database, "SELECT table_log_init(5, 'public', 'orders', 'public', 'orders_log')");
-	$node->safe_psql($database, "INSERT INTO orders (item) SELECT n FROM generate_series(1, 50) n");
-	$node->safe_psql($database, 'DELETE FROM orders');
-	is($node->safe_psql($database, 'SELECT count(DISTINCT id), min(snowflake_shard(id)) FROM orders_log'), '50|5', 'table_log: the log has the keys');
-});
-
-use_of(powa => sub ($database) {
-	$node->safe_psql($database, "INSERT INTO orders (item) SELECT n FROM generate_series(1, 50) n");
-	is($node->safe_psql($database, 'SELECT powa_take_snapshot()'), 0, 'powa: a snapshot without an error');
-	cmp_ok($node->safe_psql($database, "SELECT count(*) FROM powa_statements WHERE query LIKE 'INSERT INTO orders%'"), '>', 0, 'powa: has its statements');
-});
+	use_of($extension => sub ($database) {
+		$node->safe_psql($database, $_) for $before, 'INSERT INTO orders (item) SELECT n FROM generate_series(1, 50) n', $after;
+		is($node->safe_psql($database, $query), $answer, "$extension: $what");
+	});
+}
 
 done_testing();

@@ -6,6 +6,7 @@
 use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
+use SeqidPage;
 use SeqidTest;
 
 # Noon is half a day away from any midnight that a test does not mean to pass.
@@ -32,27 +33,14 @@ sub all_are (@checks)
 	is(outcome($node, "SET client_min_messages = error; $_->[2]"), $_->[1], $_->[0]) for @checks;
 }
 
-# The statements of the page, in a database of their own.
-my @blocks = slurp_file('docs/partitioning.md') =~ /<!-- not run: needs pg_partman -->\s*```sql\n(.*?)^\s*```$/gms;
+# The tables of the page: letters have COMBs, visits have snowflakes, in partitions of a day
+# that are dropped after ten.  clicks have no rows.
+my @blocks = grep { ($_->{'not run'} // '') eq 'needs pg_partman' } @{ SeqidPage->new('docs/partitioning.md')->{blocks} };
 
 cmp_ok(@blocks, '>', 0, 'docs/partitioning.md has statements that need pg_partman');
-run_sql('CREATE DATABASE page');
-$node->safe_psql('page', 'CREATE EXTENSION seqid');
-like(outcome($node, 'page', join "\n", @blocks, "SELECT 'done';"), qr/^done$/m, 'they run');
+run_sql($_->{text}) for @blocks;
 
-# A month: letters have COMBs, visits have snowflakes.
-run_sql('CREATE SCHEMA partman; CREATE EXTENSION pg_partman SCHEMA partman', q{
-	CREATE TABLE letters (id uuid PRIMARY KEY DEFAULT comb_uuid(), body text) PARTITION BY RANGE (id);
-	SELECT partman.create_parent('public.letters', 'id', '1 day', p_premake := 4,
-	    p_time_encoder := 'public.comb_uuid_first', p_time_decoder := 'public.comb_uuid_timestamp_text');
-	UPDATE partman.part_config SET retention = '10 days', infinite_time_partitions = true;
-	CREATE TABLE visits (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5), page text) PARTITION BY RANGE (id);
-	SELECT partman.create_parent('public.visits', 'id', (86400000::bigint << 22)::text, p_premake := 14,
-	    p_start_partition := snowflake_first(date_trunc('day', now(), 'UTC'))::text);
-	UPDATE partman.part_config SET retention = (10 * 86400000::bigint << 22)::text
-	 WHERE parent_table = 'public.visits';
-	UPDATE partman.part_config SET retention_keep_table = false;});
-
+# A month
 my ($errors, $in_default) = ('', 0);
 for my $day (1 .. 30)
 {

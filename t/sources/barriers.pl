@@ -5,24 +5,19 @@
 # src/.  So a barrier that is removed, moved or added is an error here, and herd7 shows
 # what it is for.
 
-use strict;
-use warnings;
-
+use v5.36;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use SeqidPage;
 use Test::More;
 
 my %listed;
 
-sub contents
-{
-	open my $in, '<', $_[0] or die "$_[0]: $!";
-	return join '', <$in>;
-}
-
 # The error of one line, or none
-sub compare
+sub compare ($line)
 {
-	my ($file, $function, $codes) = split /: /, $_[0], 3;
-	my $source = contents("src/$file");
+	my ($file, $function, $codes) = split /: /, $line, 3;
+	my $source = SeqidPage::contents("src/$file");
 
 	$source =~ m/^\Q$function\E\(.*?^}$/ms or return 'no such function';
 	my ($place, $end) = ($-[0], $+[0]);
@@ -39,7 +34,7 @@ sub compare
 
 for my $test (glob 't/litmus/*.litmus')
 {
-	my @lines = contents($test) =~ m/^   (\w+\/\S+\.c: .*?)(?: \*\))?$/mg;
+	my @lines = SeqidPage::contents($test) =~ m/^   (\w+\/\S+\.c: .*?)(?: \*\))?$/mg;
 
 	cmp_ok(@lines, '>', 0, "$test lists accesses");
 	is(compare($_), '', "$test: " . s/: [^:]*$//r) for @lines;
@@ -47,7 +42,7 @@ for my $test (glob 't/litmus/*.litmus')
 
 for my $path (glob 'src/*/*.[ch] src/*.c')
 {
-	my ($source, $file) = (contents($path), $path =~ s/^src\///r);
+	my ($source, $file) = (SeqidPage::contents($path), $path =~ s/^src\///r);
 
 	while ($source =~ m/pg_(?:read|write|memory)_barrier\(\)/g)
 	{

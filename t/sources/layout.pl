@@ -1,9 +1,10 @@
 # Includes go down: a file of src/ includes files of its own folder and of those that
 # src/README.md names in its table.
 
-use strict;
-use warnings;
-
+use v5.36;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use SeqidPage;
 use Test::More;
 
 my %below = (
@@ -20,16 +21,10 @@ for my $file (glob 'src/*.c src/*.h src/*/*.[ch]')
 {
 	my ($folder) = $file =~ m{([^/]+)/[^/]+$};
 	my %may = map { $_ => 1 } $folder, @{ $below{$folder} // [] };
-	my @others;
+	# Others are the server's.
+	my @ours = grep { -f "src/$_" } SeqidPage::contents($file) =~ /^#include "(.+)"/mg;
+	my @others = grep { !$may{ "src/$_" =~ m{([^/]+)/[^/]+$} && $1 } } @ours;
 
-	open my $in, '<', $file or die "$file: $!";
-	for my $included (map { /^#include "(.+)"/ } <$in>)
-	{
-		# Others are the server's.
-		next unless -f "src/$included";
-		my ($other) = "src/$included" =~ m{([^/]+)/[^/]+$};
-		push @others, $included unless $may{$other};
-	}
 	ok(defined $below{$folder} && !@others, "$file includes nothing but what is below it") or diag "@others";
 }
 

@@ -1,13 +1,11 @@
 # Each message that the documentation quotes in a column "message", or at the start of a
-# list's item, exists in the sources or is one of PostgreSQL's own.  (t/docs runs the
-# statements that blocks show with their errors.)
+# list's item, exists in the sources or is one of PostgreSQL's own, and docs/reference.md has
+# each error.  (t/docs runs the statements that blocks show with their errors.)
 
 use v5.36;
-
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidPage;
-
 use Test::More;
 
 # How PostgreSQL's own begin; "..." is any text.
@@ -19,9 +17,14 @@ my @own = split /;\s+/, 'array size exceeds the maximum allowed; calculated CRC 
 	value in column; permission denied; schema "..." does not exist; seqid.horizon() is a procedure; unrecognized configuration parameter'
   =~ s/\s+/ /gr;
 
-my $sources = join '', map { open my $in, '<', $_ or die "$_: $!"; <$in> } glob 'src/*.[ch] src/*/*.[ch] seqid--*.sql';
-my @formats = map { s/\\"/"/gr =~ s/: "%s"$//r }
-  $sources =~ /errmsg\(\s*"((?:[^"\\]|\\.)*)"/g, $sources =~ /MESSAGE = '([^']*)'/g;
+my $sources = SeqidPage::contents(glob 'src/*.[ch] src/*/*.[ch] seqid--*.sql');
+
+# The formats of the messages in a text.
+sub formats ($text)
+{
+	return map { s/\\"/"/gr =~ s/: "%s"$//r } $text =~ /errmsg\(\s*"((?:[^"\\]|\\.)*)"/g, $text =~ /MESSAGE = (?:format\()?'([^']*)'/g;
+}
+my @formats = formats($sources);
 
 # A regular expression for a text in which marks stand for values.
 sub pattern ($text, $marks)
@@ -57,4 +60,13 @@ for my $path (glob 'README.md docs/*.md')
 	}
 }
 cmp_ok($count, '>', 50, "$count messages");
+
+# The page has the longest part of a message between its values.
+my $reference = lc SeqidPage::contents('docs/reference.md');
+for my $format (formats($sources =~ s/(?:ereport\(|RAISE )(?:WARNING|LOG|NOTICE|INFO).*?;$//gmsr))
+{
+	my ($part) = sort { length $b <=> length $a } map { s/^[ "():]+|[ "():]+$//gr } split /%[.\d]*l*[a-z]|"[^"]*"/, lc $format;
+
+	ok(index($reference, $part) >= 0, "docs/reference.md: $format");
+}
 done_testing();

@@ -1,12 +1,10 @@
 # The pages of the documentation: links, length of lines, spelling, names of the source.
 
 use v5.36;
-
 use FindBin;
 use lib "$FindBin::RealBin/..";
-use SeqidPage;
-
 use File::Basename qw(dirname);
+use SeqidPage;
 use Test::More;
 
 # The anchors that GitHub makes of a page's headings.
@@ -56,76 +54,26 @@ sub resolves ($target, $anchor)
 	return -e $target && (!defined $anchor || grep { $_ eq $anchor } anchors($target));
 }
 
-# Pages that hints, alerts and comments name.
-sub broken_names ()
-{
-	my @broken;
-
-	for my $path (glob 'src/*.[ch] src/*/*.[ch] seqid--*.sql examples/monitoring/* bench/*.sh scripts/*.sh t/*/*.pl')
-	{
-		my $text = contents($path);
-
-		while ($text =~ m{\b(docs/[\w-]+\.md)(?:#([\w-]+))?}g)
-		{
-			push @broken, "$path: $1" . (defined $2 ? "#$2" : '') unless resolves($1, $2);
-		}
-	}
-	return @broken;
-}
-
-sub contents (@paths)
-{
-	return join '', map { open my $in, '<', $_ or die "$_: $!"; <$in> } @paths;
-}
-
-# Names on a page: a file of src/ or t/, and a function in the file that the sentence names,
-# or anywhere in src/.
+# Names of a page that do not exist: a file of src/ or t/, and a function in the file that is
+# named next, or anywhere in src/.
 sub unknown_names ($page)
 {
 	my @unknown;
-	my $all = contents(glob 'src/*.[ch] src/*/*.[ch] seqid--*.sql');
+	my $text = join ' ', map { $page->{text}{$_} } sort { $a <=> $b } keys %{ $page->{text} };
 
-	for my $sentence (split /(?<=[.:])\s+(?=[A-Z`*])/, join ' ', map { $page->{text}{$_} } sort { $a <=> $b } keys %{ $page->{text} })
+	while ($text =~ /`([\w\/]+\.(?:c|h|pl|pml))`|`(\w+)\(\)`(?: in\s+`([\w\/.]+)`)?/g)
 	{
-		while ($sentence =~ /`([\w\/]+\.(?:c|h|pl|pml))`|`(\w+)\(\)`(?: in\s+`([\w\/.]+)`)?/g)
+		my ($file, $function, $in) = ($1, $2, $3);
+
+		if (defined $file) { push @unknown, $file unless grep { -f } "src/$file", $file, "t/models/$file"; }
+		else
 		{
-			my ($file, $function, $in) = ($1, $2, $3);
+			my $source = SeqidPage::contents(grep { -f } defined $in ? "src/$in" : glob 'src/*.[ch] src/*/*.[ch] seqid--*.sql');
 
-			if (defined $file)
-			{
-				push @unknown, $file unless -f "src/$file" || -f $file || -f "t/models/$file";
-			}
-			else
-			{
-				my $source = !defined $in ? $all : -f "src/$in" ? contents("src/$in") : '';
-
-				push @unknown, "$function()" . (defined $in ? " in $in" : '') unless $source =~ /^[\w *]*\b$function\(/m;
-			}
+			push @unknown, $& unless $source =~ /^[\w *]*\b$function\(/m;
 		}
 	}
 	return @unknown;
-}
-
-# Errors of the source that docs/reference.md does not name: the longest part of the message
-# between the values.
-sub unlisted_errors ()
-{
-	my $reference = lc contents('docs/reference.md');
-	my @unlisted;
-
-	for my $path (glob 'src/*.c src/*/*.[ch] seqid--*.sql')
-	{
-		my $source = contents($path) =~ s/(?:ereport\(|RAISE )(?:WARNING|LOG|NOTICE|INFO).*?;$//gmsr;
-
-		while ($source =~ /errmsg\(\s*"((?:[^"\\]|\\.)*)"|MESSAGE = (?:pg_catalog\.)?(?:format\()?'((?:[^']|'')*)'/g)
-		{
-			my $message = lc(($1 // $2) =~ s/\\"/"/gr);
-			my ($part) = sort { length $b <=> length $a } map { s/^[ "():]+|[ "():]+$//gr } split /%\w+|%\.0f|"[^"]*"/, $message;
-
-			push @unlisted, "$path: $message" if index($reference, $part) < 0;
-		}
-	}
-	return @unlisted;
 }
 
 for my $path ('README.md', glob 'docs/*.md examples/*/README.md')
@@ -135,8 +83,20 @@ for my $path ('README.md', glob 'docs/*.md examples/*/README.md')
 	is(faults($page, \&broken_links), '', "$path: links");
 	is(faults($page, \&too_long), '', "$path: length of lines");
 }
-is(join("\n", broken_names()), '', 'pages that other files name');
-is(join("\n", unlisted_errors()), '', 'docs/reference.md: errors');
+
+# Pages that hints, alerts and comments name
+my @broken;
+for my $path (glob 'src/*.[ch] src/*/*.[ch] seqid--*.sql examples/monitoring/* bench/*.sh scripts/*.sh t/*/*.pl')
+{
+	my $text = SeqidPage::contents($path);
+
+	while ($text =~ m{\b(docs/[\w-]+\.md)(?:#([\w-]+))?}g) { push @broken, "$path: $&" unless resolves($1, $2); }
+}
+is(join("\n", @broken), '', 'pages that other files name');
+
+# The page of monitoring has each alert.
+my $operations = SeqidPage::contents('docs/operations.md');
+is(join(' ', grep { $operations !~ /\b$_\b/ } SeqidPage::contents('examples/monitoring/alerts.yaml') =~ /^ *- alert: (\w+)/mg), '', 'docs/operations.md: alerts');
 
 is(join("\n", unknown_names(SeqidPage->new($_))), '', "$_: files and functions exist")
   for 'docs/internals.md', 'docs/limits.md';

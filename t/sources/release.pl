@@ -1,21 +1,16 @@
 # The version and the date of the release agree wherever they are written, and released
 # scripts stay as they are.  SEQID_FINAL=1 is for a release: dated and stable.
 
-use strict;
-use warnings;
-
+use v5.36;
+use FindBin;
+use lib "$FindBin::RealBin/..";
 use Digest::SHA ();
 use JSON::PP ();
+use SeqidPage;
 use Test::More;
 use Time::Piece ();
 
-sub text
-{
-	my ($path) = @_;
-
-	open my $in, '<', $path or die "$path: $!";
-	return do { local $/; <$in> };
-}
+sub text ($path) { return SeqidPage::contents($path) }
 
 my $meta = JSON::PP->new->utf8->decode(text('META.json'));
 my $version = $meta->{version};

@@ -23,62 +23,16 @@ sub new_database ($version)
 	return $database;
 }
 
-# All that the catalogs have of the extension, as lines to compare, with names instead of
-# OIDs, which differ between databases.
-my $query = <<'SQL';
-WITH extension AS (
-	SELECT * FROM pg_extension WHERE extname = 'seqid'
-), member AS (
-	SELECT d.classid, d.objid, pg_describe_object(d.classid, d.objid, 0) AS name
-	  FROM extension e JOIN pg_depend d ON d.refobjid = e.oid
-	 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
-), relation AS (
-	SELECT m.name, c.* FROM member m JOIN pg_class c ON c.oid = m.objid
-	 WHERE m.classid = 'pg_class'::regclass
-), line(name, kind, value) AS (
-	SELECT 'extension', 'version, schema, control', row(extversion, extnamespace::regnamespace, extrelocatable)::text
-	  FROM extension
-	UNION ALL
-	SELECT 'extension', 'dumps', row(c.oid::regclass, e.extcondition[n])::text
-	  FROM extension e, unnest(e.extconfig) WITH ORDINALITY u(oid, n) JOIN pg_class c USING (oid)
-	UNION ALL
-	SELECT name, 'comment', coalesce(obj_description(objid, classid::regclass::name), 'none') FROM member
-	UNION ALL
-	SELECT m.name, 'definition', row(pg_get_functiondef(p.oid), p.proowner::regrole)::text
-	  FROM member m JOIN pg_proc p ON p.oid = m.objid
-	 WHERE m.classid = 'pg_proc'::regclass
-	UNION ALL
-	SELECT m.name, 'privileges', acl::text
-	  FROM member m JOIN pg_proc p ON p.oid = m.objid, unnest(coalesce(p.proacl, acldefault('f', p.proowner))) AS acl
-	 WHERE m.classid = 'pg_proc'::regclass
-	UNION ALL
-	SELECT name, 'definition', row(relkind, relpersistence, relowner::regrole, reloptions)::text FROM relation
-	UNION ALL
-	SELECT name, 'privileges', acl::text
-	  FROM relation, unnest(coalesce(relacl, acldefault(CASE relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", relowner))) AS acl
-	UNION ALL
-	SELECT name, 'query', pg_get_viewdef(oid) FROM relation WHERE relkind = 'v'
-	UNION ALL
-	SELECT name, 'sequence', row(seqtypid::regtype, seqstart, seqincrement, seqmax, seqmin, seqcache, seqcycle)::text
-	  FROM relation JOIN pg_sequence ON seqrelid = oid
-	UNION ALL
-	SELECT r.name, 'column', row(row_number() OVER (PARTITION BY r.oid ORDER BY a.attnum), a.attname,
-			format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity, a.attgenerated, a.attacl,
-			pg_get_expr(f.adbin, f.adrelid), col_description(r.oid, a.attnum))::text
-	  FROM relation r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
-	  LEFT JOIN pg_attrdef f ON f.adrelid = r.oid AND f.adnum = a.attnum
-	UNION ALL
-	SELECT r.name, 'constraint', row(conname, pg_get_constraintdef(n.oid))::text
-	  FROM relation r JOIN pg_constraint n ON n.conrelid = r.oid
-	UNION ALL
-	SELECT r.name, 'index', pg_get_indexdef(indexrelid) FROM relation r JOIN pg_index ON indrelid = r.oid
-)
-SELECT concat_ws(' | ', name, kind, regexp_replace(value, '\s+', ' ', 'g')) FROM line
-SQL
-
+# The definitions, comments and privileges of all objects of the extension, as pg_upgrade would
+# take them to another server.  OIDs and the mark, which differ between databases, are left out.
 sub catalog ($database)
 {
-	return [ sort split /\n/, $node->safe_psql($database, $query) ];
+	my ($dump) = run_command([ 'pg_dump', '--binary-upgrade', '--schema-only', $node->connstr($database) ]);
+
+	$dump =~ s/^SELECT pg_catalog\.binary_upgrade_set_next.*|^\\.*|^(?:SET|-- PostgreSQL database dump complete).*//gm;
+	$dump =~ s/'\{[\d,]+\}'/OIDs/g;
+	$dump =~ s/\n+/\n/g;
+	return [ sort grep { !/; Type: SEQUENCE SET;/ } split /^--\n-- Name: /m, $dump ];
 }
 
 # Objects that use the extension.
@@ -111,10 +65,11 @@ sub update_database ($from, $to)
 	is(outcome($node, $database, "SELECT intern_ids('terms', ARRAY['b', 'a']), script FROM seqid.stat_server"),
 		"{0,1}|$to", "$from to $to: dictionaries and the version");
 	$session->close;
+	$node->safe_psql($database, 'DROP TABLE orders, terms');
 	return catalog($database);
 }
 
-# Lines that are in one list only.
+# Those that are in one list only.
 sub differences ($one, $other)
 {
 	my %count;
@@ -126,7 +81,7 @@ sub differences ($one, $other)
 
 # Every released version, the last one included.
 my $fresh = catalog(new_database($default));
-cmp_ok(scalar @$fresh, '>', 300, 'the catalogs have something to compare');
+cmp_ok(scalar @$fresh, '>', 200, 'there is something to compare');
 for my $from (scripts())
 {
 	is_deeply(differences(update_database($from, $default), $fresh),
@@ -151,12 +106,12 @@ is_deeply(differences(update_database($default, 'made-up'), catalog(new_database
 
 # One that forgets something: each time, that and nothing else differs.
 for my $case (
-	[ 'a comment', "COMMENT ON FUNCTION snowflake_shard(bigint) IS 'another';\n", qr/^function snowflake_shard\(bigint\) \| comment \| / ],
-	[ 'a privilege of a function', "REVOKE EXECUTE ON FUNCTION comb_uuid() FROM PUBLIC;\n", qr/^function comb_uuid\(\) \| privileges \| =X/ ],
-	[ 'a privilege of a view', "GRANT INSERT ON seqid.stat_shards TO PUBLIC;\n", qr/^view seqid.stat_shards \| privileges \| =/ ],
-	[ 'a label', "ALTER FUNCTION comb_uuid() PARALLEL RESTRICTED;\n", qr/^function comb_uuid\(\) \| definition \| / ],
-	[ 'a table', "CREATE TABLE seqid.made_up (id int CHECK (id > 0));\n", qr/^(table|type) seqid.made_up\b/ ],
-	[ 'what is dumped', "SELECT pg_catalog.pg_extension_config_dump('seqid.clock_mark', 'WHERE true');\n", qr/^extension \| dumps \| / ])
+	[ 'a comment', "COMMENT ON FUNCTION snowflake_shard(bigint) IS 'another';\n", qr/^FUNCTION snowflake_shard\(id bigint\); Type: COMMENT/ ],
+	[ 'a privilege of a function', "REVOKE EXECUTE ON FUNCTION comb_uuid() FROM PUBLIC;\n", qr/^FUNCTION comb_uuid\(\); Type: ACL/ ],
+	[ 'a privilege of a view', "GRANT INSERT ON seqid.stat_shards TO PUBLIC;\n", qr/^TABLE stat_shards; Type: ACL/ ],
+	[ 'a label', "ALTER FUNCTION comb_uuid() PARALLEL RESTRICTED;\n", qr/^comb_uuid\(\); Type: FUNCTION/ ],
+	[ 'a table', "CREATE TABLE seqid.made_up (id int CHECK (id > 0));\n", qr/^made_up; Type: TABLE/ ],
+	[ 'what is dumped', "SELECT pg_catalog.pg_extension_config_dump('seqid.clock_mark', 'WHERE true');\n", qr/^seqid; Type: EXTENSION/ ])
 {
 	my ($what, $forgotten, $line) = @$case;
 
