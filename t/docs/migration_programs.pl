@@ -256,5 +256,26 @@ for my $case (
 	is($session->full_outcome($call), '', "exchange_column: $name: can then be replaced");
 }
 
+#
+# What a default changes for clients
+#
+my $session = session_with('CREATE TABLE t (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n int); CREATE VIEW v AS SELECT * FROM t;
+	GRANT INSERT ON t TO regress_clerk; GRANT INSERT, SELECT ON v TO regress_clerk');
+my $typed = 'INSERT INTO v (id, n) VALUES (7, 1) RETURNING id';
+my $source = 'INSERT INTO v (id, n) OVERRIDING USER VALUE VALUES (8, 1) RETURNING id';
+my $clerk = SeqidSession->new($node);
+
+$clerk->query("GRANT USAGE ON SCHEMA s$number TO regress_clerk; SET search_path = s$number, public; SET ROLE regress_clerk");
+is(join(' ', map { $clerk->outcome($_) } $typed, $source), '428C9 1', 'an identity refuses keys of clients, and ignores them');
+$node->safe_psql('postgres', 'REVOKE EXECUTE ON FUNCTION snowflake_nextval(bigint) FROM PUBLIC; GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO regress_owner');
+$session->query('ALTER TABLE t ALTER id DROP IDENTITY, ALTER id SET DEFAULT snowflake_nextval(5)');
+is(join(' ', map { $clerk->outcome($_) } $typed, $source), '7 8', 'a default stores them');
+is($clerk->outcome('INSERT INTO v (n) VALUES (2) RETURNING snowflake_shard(id)'), '42501', 'a role that inserts through a view needs the generator');
+$node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION snowflake_nextval(bigint) TO PUBLIC');
+is($clerk->outcome('INSERT INTO v (n) VALUES (2) RETURNING snowflake_shard(id)'), '5', 'and then inserts');
+$session->query('REVOKE INSERT ON v FROM regress_clerk; GRANT INSERT (n) ON v TO regress_clerk');
+is($clerk->outcome($typed), '42501', 'a privilege on the other columns refuses keys again');
+$clerk->close;
+
 $node->stop;
 done_testing();
