@@ -16,7 +16,8 @@ use Time::HiRes qw(sleep time);
 
 use SeqidTest;
 
-our @EXPORT = qw($directory %count repeatedly finish run_script ask kill_server torture keys_are_unique errors_like);
+our @EXPORT = qw($directory %count repeatedly finish run_script ask kill_server server_faults torture
+  keys_are_unique errors_like);
 
 my $minutes = $ENV{SEQID_MINUTES} // 1;
 my $seed = $ENV{SEQID_SEED} // int rand 1_000_000_000;
@@ -107,9 +108,24 @@ sub kill_server ($node, @stopped)
 	kill 9, @processes;
 }
 
+# Faults of a server, each with its weight.  Each returns whether it happened.
+sub server_faults ($node, $start)
+{
+	return (
+		'postmaster kills' => [ 4, sub { kill_server($node->()); $start->(); } ],
+		'immediate restarts' => [ 1, sub { $node->()->stop('immediate'); $start->(); } ],
+		'clean restarts' => [ 1, sub { $node->()->stop('fast'); $start->(); } ],
+		'backend kills' => [ 3, sub {
+			# The server can still be busy with the last crash.
+			my $pid = ask($node->(), 'postgres', "SELECT pid FROM pg_stat_activity
+				WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1");
+
+			return $pid && kill 9, $pid;
+		} ]);
+}
+
 # Injects each fault once, and then as weights and chance decide, until the time is over
-# and enough has happened.  A fault is a list of its weight and of what does it and returns
-# whether it happened.
+# and enough has happened.
 sub torture ($settle, $enough, %faults)
 {
 	my @first = shuffle(sort keys %faults);

@@ -106,16 +106,7 @@ sub promote
 }
 
 my %faults = (
-	'postmaster kills' => [ 4, sub { kill_server($primary); start($primary); } ],
-	'immediate restarts' => [ 1, sub { $primary->stop('immediate'); start($primary); } ],
-	'clean restarts' => [ 1, sub { $primary->stop('fast'); start($primary); } ],
-	'backend kills' => [ 3, sub {
-		# The server can still be busy with the last crash.
-		my $pid = ask($primary, 'postgres', "SELECT pid FROM pg_stat_activity
-			WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1");
-
-		return $pid && kill 9, $pid;
-	} ],
+	server_faults(sub { $primary }, sub { start($primary) }),
 	'clock steps' => [ 7, sub { $clock{ $primary->name }->set(random_offset()); 1 } ],
 	'clock steps of an hour' => [ 1, sub {
 		$clock{ $primary->name }->set('-1h');
