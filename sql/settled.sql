@@ -184,6 +184,11 @@ CREATE TEMPORARY SEQUENCE settled_temporary;
 SELECT s || ': ' || error_of(format('SELECT seqid.settled(%L)', s))
   FROM unnest(ARRAY['settled_cache', 'settled_cycle', 'settled_down', 'settled_unlogged', 'settled_temporary',
 					'seqid.clock_mark', 'outbox', '4294967295', '0']) s;
+-- What is refused leaves nothing in the session's memory.
+SELECT sum(total_bytes) AS bytes FROM pg_backend_memory_contexts WHERE name = 'seqid followed sequences' \gset
+SELECT count(error_of(format('SELECT seqid.settled(%s)', id))) FROM generate_series(1, 100) AS id;
+SELECT sum(total_bytes) = :bytes AS as_before FROM pg_backend_memory_contexts WHERE name = 'seqid followed sequences';
+
 -- a branch that does not run
 SELECT 'not called: ' || CASE WHEN random() > 2 THEN seqid.settled('settled_cache') ELSE 0 END;
 -- a cursor that is first read after too many later snapshots
