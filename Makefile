@@ -62,8 +62,8 @@ REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_code
 	scatter intern tenant_key bitpack jump_hash textcodec time_range registry extremes privileges parallel \
 	horizon sequence_horizon settled schema fragmentation partitioning migration
 
-ISOLATION = snowflake_order comb_order intern_race intern_toast intern_change intern_privileges \
-	horizon_order horizon_held nextval_lock sequence_horizon_held settled_snapshot
+ISOLATION = key_order intern_race intern_toast intern_change intern_privileges \
+	horizon_held nextval_lock sequence_horizon_held settled_snapshot
 ISOLATION_OPTS = --load-extension=seqid
 
 # Of the databases that the tests make, whatever the server's own are.

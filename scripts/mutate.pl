@@ -8,7 +8,7 @@ use v5.36;
 use FindBin;
 use File::Temp qw(tempdir);
 use Getopt::Long;
-use List::Util qw(shuffle);
+use List::Util qw(first min shuffle);
 
 my $usage = <<'USAGE';
 usage: scripts/mutate.pl [OPTION...] [ARGUMENT...]
@@ -25,12 +25,11 @@ USAGE
 
 my ($list, $sample, $seed, $only) = (0, 1, time, '');
 GetOptions('list' => \$list, 'sample=i' => \$sample, 'seed=i' => \$seed, 'only=s' => \$only) or die $usage;
-my @suites = @ARGV ? [@ARGV] : (
-	['ISOLATION='],
-	['REGRESS='],
-	[ 'REGRESS=', 'ISOLATION=', 'TAP_TESTS=1', 'PROVE_TESTS=t/0*.pl', 'PROVE_FLAGS=--jobs 2' ]);
 chdir "$FindBin::RealBin/.." or die $!;
+
+my @suites = @ARGV ? [@ARGV] : (['ISOLATION='], ['REGRESS='], map { [ 'REGRESS=', 'ISOLATION=', 'TAP_TESTS=1', "PROVE_TESTS=$_" ] } glob 't/0*.pl');
 srand $seed;
+STDOUT->autoflush;
 
 # How code is changed, and which of its places are taken outside of clock/, state/ and
 # intern/: one of so many.  In these three, one of a third as many.
@@ -110,11 +109,11 @@ my $pg_config = `bash -c 'set -e; . scripts/lib.sh; top=. work=$work; choose_maj
 $? == 0 or die 'cannot copy PostgreSQL and the sources';
 chomp $pg_config;
 
-# Whether make succeeds within 20 minutes.  What it leaves running ends.
+# Whether make succeeds within 10 minutes.  What it leaves running ends.
 sub make_succeeds (@arguments)
 {
 	my @user = $> == 0 ? ('runuser', '-u', 'postgres', '--') : ();
-	my $status = system "cd / && exec timeout -k 30 1200 @user make -s -C $work/source PG_CONFIG=$pg_config with_llvm=no "
+	my $status = system "cd / && exec timeout -k 30 600 @user make -s -C $work/source PG_CONFIG=$pg_config with_llvm=no "
 	  . join(' ', map { "'$_'" } @arguments) . " >$work/log 2>&1";
 
 	kill 'KILL', map { m{(\d+)} } grep { (readlink $_ // '') =~ m{^$work/} } glob '/proc/[0-9]*/exe';
@@ -122,13 +121,14 @@ sub make_succeeds (@arguments)
 }
 
 my $server = 'EXTRA_REGRESS_OPTS=--temp-instance=./tmp_check --temp-config=defaults.conf';
-
-# What has noticed the current state of the sources, or nothing.
+# What notices the current state of the sources, or nothing.  Of TAP files, the last to notice
+# a change comes first.
 sub noticed_by ()
 {
-	return 'the compiler' unless make_succeeds('clean') && make_succeeds('-j2', 'all') && make_succeeds('install');
-	for (@suites) { return "@$_" unless make_succeeds('installcheck', $server, @$_); }
-	return;
+	return 'the compiler' unless make_succeeds('-j2', 'all') && make_succeeds('install');
+	my $i = (first { !make_succeeds('installcheck', $server, @{ $suites[$_] }) } 0 .. $#suites) // return;
+	splice @suites, min($i, 2), 0, my $suite = splice @suites, $i, 1;
+	return "@$suite";
 }
 
 my $fault = noticed_by();

@@ -277,6 +277,13 @@ SELECT bool_and(held IS NOT NULL) AS held_is_shown, bool_and(since IS NOT NULL) 
 ROLLBACK;
 DROP ROLE regress_seqid_reader;
 
+--
+-- A mark that was set back is no lower floor.
+--
+SELECT coalesce(clock_floor, 'epoch') AS floor FROM seqid.stat_database \gset
+SELECT FROM setval('seqid.clock_mark', 1);
+SELECT clock_floor >= greatest(:'floor', timestamptz 'epoch' + interval '1 ms') AS not_lower FROM seqid.stat_database;
+
 DROP PROCEDURE check_drawing();
 DROP FUNCTION check_held(timestamptz), check_call(text), stable_horizon(), clock_passes(timestamptz), horizon();
 DROP TABLE drawing, horizon_last;

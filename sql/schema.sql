@@ -63,11 +63,17 @@ SELECT count(*) FROM "seqid Ids".snowflake_nextvals(5, 3);
 ALTER EXTENSION seqid SET SCHEMA public;
 
 -- The state belongs to the server: in an extension that was dropped and created
--- again, a shard goes on after its last id.
+-- again, a shard goes on after its last id, and the mark is not lower, because another
+-- session can still rely on the one before.
 SELECT "seqid Ids".snowflake_nextval(5) AS last \gset
+SET seqid.shards = 900;
+SELECT FROM "seqid Ids".snowflake_witness("seqid Ids".snowflake_first(clock_timestamp() + interval '5 s'));
+RESET seqid.shards;
+SELECT last_value AS mark FROM seqid.clock_mark \gset
 DROP TABLE public.elsewhere;
 DROP EXTENSION seqid;
 CREATE EXTENSION seqid SCHEMA public;
 RESET search_path;
 SELECT snowflake_nextval(5) > :last AS later;
+SELECT last_value >= :mark AS not_lower FROM seqid.clock_mark;
 DROP SCHEMA "seqid Ids";

@@ -184,14 +184,16 @@ CREATE TEMPORARY SEQUENCE settled_temporary;
 SELECT s || ': ' || error_of(format('SELECT seqid.settled(%L)', s))
   FROM unnest(ARRAY['settled_cache', 'settled_cycle', 'settled_down', 'settled_unlogged', 'settled_temporary',
 					'seqid.clock_mark', 'outbox', '4294967295', '0']) s;
+-- What is refused leaves nothing in the session's memory.
+SELECT sum(total_bytes) AS bytes FROM pg_backend_memory_contexts WHERE name = 'seqid followed sequences' \gset
+SELECT count(error_of(format('SELECT seqid.settled(%s)', id))) FROM generate_series(1, 100) AS id;
+SELECT sum(total_bytes) = :bytes AS as_before FROM pg_backend_memory_contexts WHERE name = 'seqid followed sequences';
+
 -- a branch that does not run
 SELECT 'not called: ' || CASE WHEN random() > 2 THEN seqid.settled('settled_cache') ELSE 0 END;
--- a cursor that is first read after too many later snapshots
-BEGIN;
-DECLARE early CURSOR FOR SELECT seqid.settled('outbox_id_seq');
-DO $$
+CREATE FUNCTION ask_with_snapshots(count int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-	FOR i IN 1 .. 65 LOOP
+	FOR i IN 1 .. count LOOP
 		-- The number that it uses up makes the next snapshot another one.
 		BEGIN
 			DELETE FROM outbox;
@@ -202,6 +204,17 @@ BEGIN
 	END LOOP;
 END
 $$;
+-- a cursor that is first read after too many later snapshots, none of which is refused
+BEGIN;
+DECLARE early CURSOR FOR SELECT seqid.settled('outbox_id_seq');
+SELECT FROM ask_with_snapshots(66);
+FETCH early;
+ROLLBACK;
+-- one that was read before, whose result is the last that was forgotten
+BEGIN;
+DECLARE early CURSOR FOR SELECT seqid.settled('outbox_id_seq') > 0 FROM generate_series(1, 2);
+FETCH early;
+SELECT FROM ask_with_snapshots(64);
 FETCH early;
 ROLLBACK;
 
@@ -209,6 +222,6 @@ DROP TABLE parts;
 DROP MATERIALIZED VIEW copied;
 DROP VIEW settled_outbox;
 DROP TABLE outbox;
-DROP FUNCTION seen_by_trigger, plan_of;
+DROP FUNCTION seen_by_trigger, plan_of, ask_with_snapshots;
 DROP SEQUENCE settled_cache, settled_cycle, settled_down, settled_unlogged;
 DROP ROLE regress_seqid_settled;

@@ -224,6 +224,7 @@ is(issue('count(DISTINCT id) FROM comb_uuids(10000) id'), '10000', 'standing sti
 #
 $clock->set('@2022-06-01 00:00:00');
 is_refused("snowflake_nextval($_)", '55000', 'before 2023') for 30, 5;
+like($session->full_outcome('SELECT snowflake_nextval(30)'), qr/clock is before the epoch/, 'before 2023: the error says so');
 like(issue('comb_uuid()'), qr/^[0-9a-f-]{36}$/, 'before 2023: COMBs go on');
 
 # The clock stands at the beginning of the last second, 551 ms before the end.  Ids go

@@ -58,7 +58,7 @@ my @leads_ms = (-1, 0, 1, 3, 7, 8, 9, 20, 9980);
 my %last;
 
 # Runs a statement whose k-th reading of the clock is a step; returns whether there was one,
-# and how long it slept.
+# how long it slept, and its outcome.
 sub run ($kind, $sql, $lead_ms, $k, $step)
 {
 	my $what = "$sql, $lead_ms ms ahead, step of $step ms at reading $k";
@@ -72,8 +72,9 @@ sub run ($kind, $sql, $lead_ms, $k, $step)
 	$shim->set(frozen_ns => $clock_ms * $ns_per_ms);
 	$shim->watch($session->{pid}, $k, $step * $ns_per_ms);
 	$sql = sprintf($sql, $seen_elsewhere{$kind}->($clock_ms + $lead_ms)) if $sql =~ /%s/;
-	check_order($kind, $what, $session->outcome($sql));
-	return ($shim->get('steps'), $shim->get('napped_ns') / $ns_per_ms);
+	my $outcome = $session->outcome($sql);
+	check_order($kind, $what, $outcome);
+	return ($shim->get('steps'), $shim->get('napped_ns') / $ns_per_ms, $outcome);
 }
 
 # The same, for calls that do not sleep.  On a busy machine, the server also naps when it waits
@@ -127,6 +128,19 @@ for my $limit ('10s', '1h')
 		cmp_ok($steps, '>', 1, "limit of $limit: $sql: $steps steps");
 	}
 }
+
+# While a call waits in the queue, a step by more than the limit is refused as it is before.
+$session->query("SET seqid.max_lead = '10s'");
+is((run(snowflake => 'SELECT snowflake_nextblock(1, 4096)', 0, $_, -$step_ms))[2], '55000', "in the queue, a step at reading $_: refused")
+  for 1 .. 5;
+
+# A key is not below a horizon, although the clock is one millisecond behind it.
+$clock_ms += 3600 * 1000;
+$shim->set(frozen_ns => $clock_ms * $ns_per_ms);
+$shim->watch($session->{pid});
+my $horizon = $session->query('CALL seqid.horizon()') =~ s/\|.*//r;
+$shim->set(frozen_ns => ($clock_ms - 1) * $ns_per_ms);
+is($session->query("SELECT snowflake_timestamp(snowflake_nextval(2)) >= '$horizon'"), 't', 'behind a horizon by a millisecond');
 
 $session->close;
 $node->stop;
