@@ -21,6 +21,12 @@ SELECT 'first call', horizon();
 INSERT INTO events (name) VALUES ('a'), ('b'), ('c');
 CALL seqid.sequence_horizon('events_id_seq') \gset
 SELECT 'call', :horizon, :'lsn' <= pg_current_wal_flush_lsn(), :timeline = (SELECT timeline FROM seqid.stat_server);
+-- It flushes the commits of others, which did not wait for that.
+SET synchronous_commit = off;
+SELECT FROM txid_current();
+CALL seqid.sequence_horizon('events_id_seq') \gset
+SELECT 'after a commit that was not flushed', :'lsn' <= pg_current_wal_flush_lsn();
+RESET synchronous_commit;
 CALL seqid.sequence_horizon('events_id_seq', -1, '0/0', NULL) \gset
 SELECT 'the other arguments are ignored', :horizon;
 BEGIN READ ONLY;
