@@ -183,7 +183,13 @@ for my $end ('cancelled', 'the standby comes back', 'the primary is lost')
 }
 is($reader->so_far, '', 'standby away, the primary is lost: the reader has no horizon');
 $_->abandon for $open, $reader;
+
+# The snapshot of a standby lists its open transactions elsewhere.
+my $earlier = SeqidSession->new($standby);
+$earlier->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM t');
 promote_standby($standby);
+like($earlier->full_outcome("SELECT seqid.settled('events_id_seq')"), qr/^25006: .* taken during recovery/, 'promoted: a snapshot of the standby has no bound');
+$earlier->close;
 cmp_ok((split /\|/, outcome($standby, $call))[0], '>=', $settled, 'promoted: the horizon of the sequence does not go back');
 cmp_ok(outcome($standby, $insert), '>=', $settled, 'promoted: the next value is not below it');
 is(outcome($standby, $holders), 'regress_seqid_a, regress_seqid_b', 'promoted: the view shows those that are prepared');

@@ -142,6 +142,15 @@ my $horizon = $session->query('CALL seqid.horizon()') =~ s/\|.*//r;
 $shim->set(frozen_ns => ($clock_ms - 1) * $ns_per_ms);
 is($session->query("SELECT snowflake_timestamp(snowflake_nextval(2)) >= '$horizon'"), 't', 'behind a horizon by a millisecond');
 
+# The mark covers each key, however far the clock has gone since the mark was written.
+for my $step (1 .. 20)
+{
+	$shim->set(frozen_ns => ($clock_ms += 100 * $step) * $ns_per_ms);
+	my $key = $session->query('SELECT snowflake_nextval(2)');
+	is($session->query("SELECT snowflake_timestamp($key) <= to_timestamp(last_value / 1000.0) FROM seqid.clock_mark"), 't',
+		'a step of ' . 100 * $step . ' ms: the mark covers the key');
+}
+
 $session->close;
 $node->stop;
 done_testing();
