@@ -6,4 +6,5 @@ CREATE FUNCTION settled.events_barrier_hwm(p_shared_keys bigint[], p_exclusive_k
 RETURNS bigint LANGUAGE sql STABLE AS
 $$SELECT greatest(seqid.settled('public.events_sequence_position_seq'), 1) - 1$$;
 GRANT USAGE ON SCHEMA settled TO reader;
+GRANT SELECT ON SEQUENCE public.events_sequence_position_seq TO reader;
 ALTER ROLE reader SET search_path = settled, public;
