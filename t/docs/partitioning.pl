@@ -1,13 +1,16 @@
 # The procedure of docs/partitioning.md creates a partition for each day, also where
-# daylight saving time begins at midnight, whatever the session's settings are.
+# daylight saving time begins at midnight, whatever the session's settings are.  An existing
+# table becomes a partition without a scan, because a constraint proves its bound.
 
+use v5.36;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
 use SeqidPage;
 
 my $node = new_server('shop');
-my ($recipe) = SeqidPage->new('docs/partitioning.md')->recipe('partitions');
+my $page = SeqidPage->new('docs/partitioning.md');
+my ($recipe) = $page->recipe('partitions');
 
 for my $zone (qw(UTC Africa/Cairo America/Santiago America/Havana Asia/Beirut))
 {
@@ -29,6 +32,22 @@ for my $zone (qw(UTC Africa/Cairo America/Santiago America/Havana Asia/Beirut))
 			SELECT count(DISTINCT tableoid), count(*) FILTER (WHERE tableoid::regclass::text <> to_char(snowflake_timestamp(id), '\"events_\"YYYY_MM_DD')) <= 6
 			  FROM events"), '365|t', "$zone: each time has the partition of its day, but for an hour that midnight repeats");
 }
+
+# Attaches the table of the page with or without its constraint, and shows what the server says of it.
+sub attached ($name, $before)
+{
+	my ($prove, $attach) = map { $_->{text} } $page->recipe('existing table');
+
+	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->psql($name, "CREATE EXTENSION seqid; $prove INSERT INTO orders VALUES (snowflake_make('2026-03-10 12:00+00', 5, 0)); $before
+		SET client_min_messages = debug1; $attach", stderr => \my $said, on_error_die => 1);
+	is($node->safe_psql($name, 'SELECT count(*), min(tableoid::regclass::text) FROM orders'), '1|orders_old', "$name: the row is in the partition");
+	return $said;
+}
+
+my $implied = qr/partition constraint for table "orders_old" is implied by existing constraints/;
+like(attached('proved', ''), $implied, 'no row is read');
+unlike(attached('not_proved', 'ALTER TABLE orders DROP CONSTRAINT before_2027;'), $implied, 'rows are read without the constraint');
 
 $node->stop;
 done_testing();
