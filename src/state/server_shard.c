@@ -56,7 +56,7 @@ seqid_require_server_shard(void)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("no shard is set"),
 				 errdetail("\"seqid.shards\" is empty in this session."),
-				 errhint("Choose the shard of this server, for example 5. Then run ALTER SYSTEM SET seqid.shards = '5' and SELECT pg_reload_conf() as a superuser, or pass the shard as an argument.")));
+				 errhint("Choose the shard of this server, for example 5. Then run LOAD 'seqid', ALTER SYSTEM SET seqid.shards = '5' and SELECT pg_reload_conf() as a superuser, or pass the shard as an argument.")));
 	return shard;
 }
 

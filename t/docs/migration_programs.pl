@@ -80,6 +80,8 @@ for my $case (
 	[ 'a default', 'CREATE TABLE u (n bigint DEFAULT nextval($$t_id_seq$$))', 'sequence t_id_seq is also used by default value for column n of table u|ALTER TABLE u ALTER n SET DEFAULT snowflake_nextval()' ],
 	[ 'a default of a view', 'CREATE VIEW v AS SELECT * FROM t; ALTER VIEW v ALTER id SET DEFAULT nextval($$t_id_seq$$)', 'sequence t_id_seq is also used by default value for column id of view v|ALTER TABLE v ALTER id SET DEFAULT snowflake_nextval()' ],
 	[ 'a default, of an identity', 'ALTER TABLE t ALTER id DROP DEFAULT; DROP SEQUENCE t_id_seq; ALTER TABLE t ALTER id ADD GENERATED ALWAYS AS IDENTITY; CREATE TABLE u (n bigint DEFAULT nextval($$t_id_seq$$))', 'sequence t_id_seq is also used by default value for column n of table u|ALTER TABLE u ALTER n SET DEFAULT snowflake_nextval()' ],
+	[ 'a view', 'CREATE VIEW v AS SELECT n FROM t WHERE id < seqid.settled($$t_id_seq$$)', 'sequence t_id_seq is also used by rule _RETURN on view v|\ev v' ],
+	[ 'a policy', 'CREATE POLICY p ON t USING (id < seqid.settled($$t_id_seq$$))', 'sequence t_id_seq is also used by policy p on table t|DROP POLICY p ON t' ],
 	[ 'a function', 'CREATE FUNCTION last_t() RETURNS bigint LANGUAGE sql AS $$ SELECT currval(\'T_id_SEQ\') $$', 'sequence t_id_seq is also used by function last_t()|\ef last_t()' ],
 	[ 'a function with a body that is parsed', 'CREATE FUNCTION next_t() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT nextval($$t_id_seq$$); END', 'sequence t_id_seq is also used by function next_t()|\ef next_t()' ],
 
@@ -276,6 +278,13 @@ is($clerk->outcome('INSERT INTO v (n) VALUES (2) RETURNING snowflake_shard(id)')
 $session->query('REVOKE INSERT ON v FROM regress_clerk; GRANT INSERT (n) ON v TO regress_clerk');
 is($clerk->outcome($typed), '42501', 'a privilege on the other columns refuses keys again');
 $clerk->close;
+
+$session = session_with('CREATE TABLE t (id bigserial PRIMARY KEY); INSERT INTO t SELECT FROM generate_series(1, 2);
+	ALTER TABLE t ALTER id SET DEFAULT snowflake_nextval(5)');
+$session->query('INSERT INTO t DEFAULT VALUES');
+is($session->query("SELECT count(*) FROM t WHERE id < seqid.settled('t_id_seq')"), '2', 'readers: the bound of the sequence leaves snowflakes out');
+poll_until { $session->query('SELECT count(*) FROM t WHERE id < seqid.settled_snowflake()') == 3 }
+  or fail('readers: the bound of snowflakes is above all');
 
 $node->stop;
 done_testing();
