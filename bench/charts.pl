@@ -181,10 +181,10 @@ sub stores
 	draw('diagram', 'stores', 760, $height, $title);
 	draw('text', 20, 24, 'start', $title, 'title');
 	draw(qw(box 20 38 12 12 core), '');
-	draw(qw(text 38 48 start), 'as it is', 'small');
-	draw(qw(box 110 38 12 12 seqid), '');
-	draw(qw(text 128 48 start), 'with seqid', 'small');
-	draw(qw(text 220 48 start), 'The transaction is open for 30 s. Logarithmic axis.', 'small');
+	draw(qw(text 38 48 start), 'without seqid', 'small');
+	draw(qw(box 136 38 12 12 seqid), '');
+	draw(qw(text 154 48 start), 'with seqid', 'small');
+	draw(qw(text 240 48 start), 'The transaction is open for 30 s. Logarithmic axis.', 'small');
 	for my $tick ([ 10, '10 ms' ], [ 100, '100 ms' ], [ 1000, '1 s' ], [ 10000, '10 s' ], [ 100000, '100 s' ])
 	{
 		my $x = $x_of->($tick->[0]);
