@@ -65,7 +65,7 @@ obstacles(obstacle, remedy) AS (
                                                    :'generator', CASE WHEN :'generator' LIKE 'snow%' THEN '_nextval' END)
            WHEN 'pg_proc'::regclass THEN '\ef ' || objid::regprocedure
            WHEN 'pg_rewrite'::regclass THEN (SELECT '\ev ' || ev_class::regclass FROM pg_rewrite w WHERE w.oid = objid)
-           WHEN 'pg_policy'::regclass THEN (SELECT format('DROP POLICY %I ON %s', polname, polrelid::regclass) FROM pg_policy y WHERE y.oid = objid)
+           WHEN 'pg_policy'::regclass THEN (SELECT format('ALTER POLICY %I ON %s USING (...)', polname, polrelid::regclass) FROM pg_policy y WHERE y.oid = objid)
            ELSE 'DROP ' || pg_describe_object(classid, objid, 0) END
       FROM sequences JOIN pg_depend ON (refclassid, refobjid, deptype) = ('pg_class'::regclass, sequence, 'n')
       LEFT JOIN pg_attrdef f ON (classid, objid) = ('pg_attrdef'::regclass, f.oid)

@@ -158,7 +158,7 @@ intern_create(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("cannot use function scatter_nextval"),
-				 errdetail("It was dropped after the call had begun, or has settings of its own."),
+				 errdetail("The function was dropped after the call had begun, or has settings of its own."),
 				 errhint("Run ALTER FUNCTION scatter_nextval(regclass, int) RESET ALL.")));
 	set_default(relid, generator, sequence, prefix_bits);
 

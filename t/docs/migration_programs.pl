@@ -81,7 +81,7 @@ for my $case (
 	[ 'a default of a view', 'CREATE VIEW v AS SELECT * FROM t; ALTER VIEW v ALTER id SET DEFAULT nextval($$t_id_seq$$)', 'sequence t_id_seq is also used by default value for column id of view v|ALTER TABLE v ALTER id SET DEFAULT snowflake_nextval()' ],
 	[ 'a default, of an identity', 'ALTER TABLE t ALTER id DROP DEFAULT; DROP SEQUENCE t_id_seq; ALTER TABLE t ALTER id ADD GENERATED ALWAYS AS IDENTITY; CREATE TABLE u (n bigint DEFAULT nextval($$t_id_seq$$))', 'sequence t_id_seq is also used by default value for column n of table u|ALTER TABLE u ALTER n SET DEFAULT snowflake_nextval()' ],
 	[ 'a view', 'CREATE VIEW v AS SELECT n FROM t WHERE id < seqid.settled($$t_id_seq$$)', 'sequence t_id_seq is also used by rule _RETURN on view v|\ev v' ],
-	[ 'a policy', 'CREATE POLICY p ON t USING (id < seqid.settled($$t_id_seq$$))', 'sequence t_id_seq is also used by policy p on table t|DROP POLICY p ON t' ],
+	[ 'a policy', 'CREATE POLICY p ON t USING (id < seqid.settled($$t_id_seq$$))', 'sequence t_id_seq is also used by policy p on table t|ALTER POLICY p ON t USING (...)' ],
 	[ 'a function', 'CREATE FUNCTION last_t() RETURNS bigint LANGUAGE sql AS $$ SELECT currval(\'T_id_SEQ\') $$', 'sequence t_id_seq is also used by function last_t()|\ef last_t()' ],
 	[ 'a function with a body that is parsed', 'CREATE FUNCTION next_t() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT nextval($$t_id_seq$$); END', 'sequence t_id_seq is also used by function next_t()|\ef next_t()' ],
 
