@@ -1,6 +1,6 @@
 -- An integer key becomes a bigint, while clients write. customers.id is the key, and
--- visits.customer_id references it. Run the blocks one by one, with the names of your tables.
--- Repeat a block that raises "canceling statement due to lock timeout" until it succeeds.
+-- visits.customer_id references it. Run the parts between empty lines one by one, with the names of
+-- your tables. Repeat a part that raises "canceling statement due to lock timeout" until it succeeds.
 
 -- 1. New columns, with triggers that fill them. Triggers fire in the order of their names, so that
 -- zzz_widen fires after a trigger that changes the key. The constraint proves that old and new values

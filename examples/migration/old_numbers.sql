@@ -1,7 +1,7 @@
 -- Old rows get snowflakes of their own time, in the same column. memos.id is the key, memos.created_at
 -- has times of New York without a time zone, and memo_tags.memo_id references the key. New rows have
--- snowflakes already. Run the blocks one by one, with the names of your tables. Repeat a block that
--- raises "canceling statement due to lock timeout" until it succeeds.
+-- snowflakes already. Run the parts between empty lines one by one, with the names of your tables.
+-- Repeat a part that raises "canceling statement due to lock timeout" until it succeeds.
 
 -- 1. A foreign key that follows a change of the key. Keep the other actions of the old one.
 BEGIN;

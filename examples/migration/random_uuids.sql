@@ -1,7 +1,7 @@
 -- Old rows get COMBs of their own time, in the same column. documents.id is the key,
 -- documents.created_at has times of New York without a time zone, and pages.document_id references the
--- key. New rows have COMBs already. Run the blocks one by one, with the names of your tables. Repeat a
--- block that raises "canceling statement due to lock timeout" until it succeeds.
+-- key. New rows have COMBs already. Run the parts between empty lines one by one, with the names of
+-- your tables. Repeat a part that raises "canceling statement due to lock timeout" until it succeeds.
 
 -- 1. A foreign key that follows a change of the key. Keep the other actions of the old one.
 BEGIN;
