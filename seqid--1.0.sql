@@ -114,7 +114,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_nextval'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_nextval(bigint) IS
-'next snowflake id of a shard (0 to 1023), greater than all ids that the shard issued before on this server';
+'next snowflake id of a shard (0 to 1023), greater than all ids that the shard issued before in this database';
 
 CREATE FUNCTION snowflake_nextval()
 RETURNS bigint
@@ -231,7 +231,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_nextval'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_nextval(bigint) IS
-'next snowflake53 id of a shard (0 to 31), greater than all ids that the shard issued before on this server';
+'next snowflake53 id of a shard (0 to 31), greater than all ids that the shard issued before in this database';
 
 CREATE FUNCTION snowflake53_nextval()
 RETURNS bigint
