@@ -203,14 +203,14 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_first'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_first(timestamptz) IS
-'smallest snowflake id of a millisecond, over all shards; a time out of range gives the smallest or the largest of all ids';
+'smallest snowflake id of a millisecond, across all shards; a time out of range gives the smallest or the largest of all ids';
 
 CREATE FUNCTION snowflake_last(at timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_last'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_last(timestamptz) IS
-'largest snowflake id of a millisecond, over all shards; a time out of range gives the smallest or the largest of all ids';
+'largest snowflake id of a millisecond, across all shards; a time out of range gives the smallest or the largest of all ids';
 
 CREATE FUNCTION snowflake_in(id bigint, range tstzrange)
 RETURNS boolean
@@ -319,14 +319,14 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_first'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_first(timestamptz) IS
-'smallest snowflake53 id of a millisecond, over all shards; a time out of range gives the smallest or the largest of all ids';
+'smallest snowflake53 id of a millisecond, across all shards; a time out of range gives the smallest or the largest of all ids';
 
 CREATE FUNCTION snowflake53_last(at timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_last'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_last(timestamptz) IS
-'largest snowflake53 id of a millisecond, over all shards; a time out of range gives the smallest or the largest of all ids';
+'largest snowflake53 id of a millisecond, across all shards; a time out of range gives the smallest or the largest of all ids';
 
 CREATE FUNCTION snowflake53_in(id bigint, range tstzrange)
 RETURNS boolean
@@ -337,7 +337,7 @@ COMMENT ON FUNCTION snowflake53_in(bigint, tstzrange) IS
 'whether the time of a snowflake53 id is in a range; can use an index on the id';
 
 --
--- COMBs: UUIDs of version 7 (RFC 9562) that ascend over all sessions of a database.  See
+-- COMBs: UUIDs of version 7 (RFC 9562) that ascend across all sessions of a database.  See
 -- src/bits/comb_layout.h.
 --
 

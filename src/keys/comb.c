@@ -1,6 +1,6 @@
 /*
  * comb.c
- *	  Generates COMBs: UUIDs of version 7 that ascend over all backends of a database.
+ *	  Generates COMBs: UUIDs of version 7 that ascend across all backends of a database.
  *
  * The counter of a database, in shared memory, makes the times of COMBs unique and
  * ascending within a server lifetime; see counter.c.  The random bits behind the time
