@@ -63,7 +63,7 @@ REGRESS = install vectors snowflake snowflake_codec snowflake53 snowflake53_code
 	horizon sequence_horizon settled schema fragmentation partitioning migration
 
 ISOLATION = key_order intern_race intern_toast intern_change intern_privileges \
-	horizon_held nextval_lock sequence_horizon_held settled_snapshot
+	horizon_held sequence_horizon_held settled_snapshot
 ISOLATION_OPTS = --load-extension=seqid
 
 # Of the databases that the tests make, whatever the server's own are.

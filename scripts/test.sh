@@ -99,7 +99,7 @@ run_suite()
 			;;
 		stops)
 			build gcc "$gcc_warnings -DSEQID_TEST_STOPS -DDATABASE_STATES=8" &&
-				installcheck REGRESS= ISOLATION="horizon_stops sequence_horizon_stops intern_stops" "$server" &&
+				installcheck REGRESS= ISOLATION="horizon_stops intern_stops" "$server" &&
 				tap 't/stops/*.pl' &&
 				build gcc "$gcc_warnings"
 			;;
