@@ -1,8 +1,9 @@
 # The settled horizon over crashes, clocks that are set back, prepared transactions,
-# databases and parallel workers: it does not go back, and only transactions that generated
-# keys hold it.
+# databases, parallel workers and the slots of processes: it does not go back, and only
+# transactions that generated keys hold it.
 #
-# SQL can neither crash a server nor set its clock, nor look at one session from another.
+# SQL can neither crash a server nor set its clock, nor look at one session from another, nor
+# choose a process's slot.
 
 use v5.36;
 use FindBin;
@@ -63,9 +64,8 @@ my $comb = 'comb_uuid_timestamp(comb_uuid())';
 	my $session = SeqidSession->new($node);
 	my $key = $session->query("BEGIN; SELECT $snowflake");
 
-	is(value("'" . settled_horizon($node) . "'::timestamptz - '2023-01-01 00:00:00+00' BETWEEN interval '0' AND '1 ms'"),
+	is(value("snowflake_first('" . settled_horizon($node) . "') BETWEEN 0 AND 4194304"),
 		't', 'first reader: held at the beginning of snowflakes');
-	is(value('snowflake_first(horizon) BETWEEN 0 AND 4194304 FROM seqid.stat_database'), 't', 'first reader: a bound');
 	$session->query('COMMIT');
 	goes_on_after($key, 'first reader, released');
 	$session->close;
@@ -153,31 +153,41 @@ is_later($horizon, value('snowflake_timestamp(snowflake_nextval(807))', 'of_this
 $clock->set('+0s');
 goes_on_after($horizon, 'the clock is right');
 
+# An open transaction holds the horizon, as the view shows, and beside another database.
+sub check_held ($holder, $key, $what, $held = settled_horizon($node))
+{
+	not_before($key, $held, "$what: it is not above the key");
+	stands_at($held, $what);
+	held_by($holder, $what);
+	goes_on_after($key, "$what, in another database", 'other');
+	held_by('', "$what, in another database", 'other');
+	return $held;
+}
+
+sub check_ended ($key, $what)
+{
+	held_by('', "$what, ended");
+	goes_on_after($key, "$what, ended");
+}
+
+# specs/horizon_held.spec has more.
 sub check_sessions ($how)
 {
-	# Idle in transaction, beside another database.  (specs/horizon_held.spec has more.)
-	my $session = SeqidSession->new($node);
-	my $key = $session->query("BEGIN; SELECT $snowflake");
-	stands_at(settled_horizon($node), "$how, idle");
-	held_by($session->{pid}, "$how, idle");
-	held_by('', "$how, idle, in another database", 'other');
-	goes_on_after($key, "$how, idle, in another database", 'other');
-	$session->close;
-
-	# Terminated, in a transaction and in a statement.
-	for my $statement ('', 'SELECT count(snowflake_nextval(5)), pg_sleep(1000)')
+	for my $end ('COMMIT', 'terminated', 'terminated in a statement')
 	{
-		my $victim = SeqidSession->new($node);
+		my $what = "$how, idle, $end";
+		my $session = SeqidSession->new($node);
+		my $key = $session->query("BEGIN; SELECT $snowflake");
 
-		$key = $victim->query("BEGIN; SELECT $snowflake");
-		settled_horizon($node);
-		held_by($victim->{pid}, "$how, to be terminated");
-		$victim->send($statement) if $statement;
-		!$statement || $victim->waits_for($node, 'PgSleep') or die 'does not sleep';
-		is(value("pg_terminate_backend($victim->{pid}, 180000)"), 't', "$how, terminated");
-		held_by('', "$how, terminated");
-		goes_on_after($key, "$how, terminated");
-		$victim->abandon;
+		check_held($session->{pid}, $key, $what);
+		if ($end =~ /statement/)
+		{
+			$session->send('SELECT count(snowflake_nextval(5)), pg_sleep(1000)');
+			$session->waits_for($node, 'PgSleep') or die 'does not sleep';
+		}
+		$end eq 'COMMIT' ? $session->query($end) : is(value("pg_terminate_backend($session->{pid}, 180000)"), 't', $what);
+		check_ended($key, $what);
+		$session->abandon;
 	}
 }
 
@@ -194,23 +204,14 @@ sub check_prepared ($how)
 		$session->query($_) for "PREPARE TRANSACTION 'regress_seqid'", 'DISCARD ALL', 'SELECT pg_advisory_unlock_all()';
 		is($session->errors, '', "$what: no error");
 		$session->close;
-		my $held = settled_horizon($node);
-		not_before($key, $held, "$what: it is not above its key");
+		my $held = check_held('regress_seqid', $key, $what);
 		is(value("pid IS NULL AND held = '$held' AND since = prepared
 			FROM seqid.horizon_holders JOIN pg_prepared_xacts USING (gid)"), 't', "$what: with times");
-
-		for my $when ('', ', after a crash')
-		{
-			$clock->crash($node, '-5s') if $when;
-			$clock->set('+0s');
-			held_by('regress_seqid', $what . $when);
-			stands_at($held, $what . $when);
-			goes_on_after($key, "$what$when, in another database", 'other');
-			held_by('', "$what$when, in another database", 'other');
-		}
+		$clock->crash($node, '-5s');
+		$clock->set('+0s');
+		check_held('regress_seqid', $key, "$what, after a crash", $held);
 		is(value("pg_backend_pid() > 0; $end PREPARED 'regress_seqid'"), 't', $what);
-		goes_on_after($key, "$what, ended");
-		held_by('', "$what, ended");
+		check_ended($key, $what);
 	}
 }
 
@@ -243,25 +244,18 @@ sub check_workers ($how)
 		$leader->query("SELECT $snowflake") if $keys eq 'after';
 		# without a function of seqid, which would register the leader
 		my $key = $leader->query("SELECT to_timestamp(('x' || left(replace(min(id::text), '-', ''), 12))::bit(48)::bigint / 1000.0) FROM keys");
+		my $held = check_held($leader->{pid}, $key, $what);
 
-		my $held = settled_horizon($node);
-		not_before($key, $held, "$what: it is not above their keys");
-		stands_at($held, $what);
-		held_by($leader->{pid}, $what);
 		if ($end eq 'PREPARE')
 		{
 			$leader->query("PREPARE TRANSACTION 'regress_seqid'");
 			stands_at($held, "$what, prepared");
 			held_by('regress_seqid', "$what, prepared");
-			value("1; ROLLBACK PREPARED 'regress_seqid'");
+			$end = "ROLLBACK PREPARED 'regress_seqid'";
 		}
-		else
-		{
-			$leader->query($end);
-		}
+		$leader->query($end);
 		is($leader->errors, '', "$what: no error");
-		held_by('', "$what, ended");
-		goes_on_after($key, "$what, ended");
+		check_ended($key, $what);
 		$leader->query('DROP TABLE IF EXISTS keys');
 		$leader->close;
 	}
@@ -279,27 +273,64 @@ for my $library ('', 'seqid')
 	check_workers($how);
 }
 
-# A transaction that generated no key is prepared without a look at the catalogs.
+# A transaction that generated no key is prepared without a look at the catalogs: it would wait
+# for the lock.
 {
 	my ($idle, $locker) = map { SeqidSession->new($node) } 1 .. 2;
 
-	$idle->query('BEGIN; SELECT txid_current()');
 	$locker->query('BEGIN; LOCK TABLE pg_extension IN ACCESS EXCLUSIVE MODE');
-	$idle->send("PREPARE TRANSACTION 'regress_seqid'");
-	ok(!$idle->waits_for($node, 'relation'), 'no key: prepared without the catalogs');
-	$locker->query('COMMIT');
-	is($idle->answer . $idle->errors, '', 'no key: prepared');
+	is($idle->outcome("BEGIN; SELECT FROM txid_current(); PREPARE TRANSACTION 'regress_seqid'"), '', 'no key: prepared');
 	value("1; ROLLBACK PREPARED 'regress_seqid'");
 	$_->close for $idle, $locker;
 }
 
 #
-# Without prepared transactions
+# A slot outlives its process.  The next process of the slot has a transaction whose local
+# id has the same 16 bits.  It is not listed with the time that was left in the slot, which
+# is of another database and ahead of the clock.
 #
-$node->append_conf('postgresql.conf', 'max_prepared_transactions = 0');
-$clock->restart($node, '+0s', 'fast');
-goes_on_after(value($snowflake), 'no prepared transactions');
-held_by('', 'no prepared transactions');
+my $get_lxid = q{SELECT split_part(virtualtransaction, '/', 2) FROM pg_locks
+	WHERE pid = pg_backend_pid() AND locktype = 'virtualxid'};
+
+# Uses up local ids until a transaction has one with the bits of another, and begins it.
+sub begin_with_bits_of ($session, $lxid)
+{
+	for (;;)
+	{
+		$session->query('BEGIN');
+		my $left = ($lxid - $session->query($get_lxid)) % 65536;
+		return if $left == 0;
+		$session->query('COMMIT');
+		$session->query('DO $$ BEGIN FOR i IN 1 .. ' . ($left - 10) . ' LOOP COMMIT; END LOOP; END $$') if $left > 20;
+	}
+}
+
+{
+	# The reader and the view have a slot of their own.
+	my $reader = SeqidSession->new($node);
+	my $leaving = SeqidSession->new($node, 'other');
+
+	$leaving->query("SELECT setval('seqid.clock_mark', (extract(epoch FROM timestamptz '2040-01-01 00:00Z') * 1000)::bigint)");
+	like($leaving->query("SET timezone = 'UTC'; CALL seqid.horizon()"), qr/^2040-01-01/m,
+		'a slot: of a database that is ahead of the clock');
+	$leaving->query('BEGIN');
+	my $lxid = $leaving->query($get_lxid);
+	$leaving->query('SELECT comb_uuid(); COMMIT');
+	$leaving->close;
+	poll_until { $reader->query('SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = $$other$$)') eq 't' }
+	  or die 'the session does not leave';
+
+	my $next = SeqidSession->new($node);
+	begin_with_bits_of($next, $lxid);
+	my $id = $next->query('SELECT snowflake_nextval(5)');
+	poll_until { $reader->query("SELECT clock_timestamp() > snowflake_timestamp($id) + interval '1 ms'") eq 't' }
+	  or die 'the clock stands still';
+	$reader->query('CALL seqid.horizon()');
+	is($reader->query("SELECT pid || ' ' || (held < clock_timestamp()) FROM seqid.horizon_holders"),
+		"$next->{pid} true", 'a slot: the next process is listed, with a time of its own database');
+	is($reader->query("SELECT snowflake_first(horizon) <= $id FROM seqid.stat_database"), 't', 'a slot: and holds the horizon');
+	$_->close for $reader, $next;
+}
 
 $node->stop;
 done_testing();
