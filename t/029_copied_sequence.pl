@@ -18,46 +18,30 @@ wal_writer_delay = 10s
 wal_writer_flush_after = 1GB
 CONF
 
-# Each use takes values of a sequence, and returns the last one. A reader looks afterwards.
+# Each use takes values of the sequence %1$s_id_seq, and returns the last one.  A reader looks
+# afterwards.
 my %uses = (
-	nextval => q{SELECT nextval('%1$s'); SELECT nextval('%1$s')},
-	look => q{SELECT nextval('%1$s'); SELECT nextval('%1$s'); CALL seqid.sequence_horizon('%1$s') \gset
+	nextval => q{SELECT nextval('%1$s_id_seq'); SELECT nextval('%1$s_id_seq')},
+	look => q{SELECT nextval('%1$s_id_seq'); SELECT nextval('%1$s_id_seq'); CALL seqid.sequence_horizon('%1$s_id_seq') \gset
 SELECT :horizon - 1},
 	# The first look can log the page, and a commit that waits for the standby comes before the next.
-	settled => q{SELECT nextval('%1$s'); SELECT nextval('%1$s'); SELECT seqid.settled('%1$s'); CREATE TEMPORARY TABLE written ();
-SELECT seqid.settled('%1$s') - 1},
-	scatter => q{SELECT scatter_nextval('%1$s', 0); SELECT scatter_nextval('%1$s', 0) + 1},
-	tenant => q{SELECT tenant_key_nextval(7, '%1$s'); SELECT tenant_key_entity(tenant_key_nextval(7, '%1$s'))},
-	uuid => q{SELECT uuid_sequence_nextval('%1$s'); SELECT last_value FROM %1$s WHERE uuid_sequence_nextval('%1$s') IS NOT NULL},
-	intern => q{SELECT intern_id('%1$s_terms', 'c'); SELECT intern_id('%1$s_terms', 'd') + 1});
+	settled => q{SELECT nextval('%1$s_id_seq'); SELECT nextval('%1$s_id_seq'); SELECT seqid.settled('%1$s_id_seq');
+CREATE TEMPORARY TABLE written (); SELECT seqid.settled('%1$s_id_seq') - 1},
+	scatter => q{SELECT scatter_nextval('%1$s_id_seq', 0); SELECT scatter_nextval('%1$s_id_seq', 0) + 1},
+	tenant => q{SELECT tenant_key_nextval(7, '%1$s_id_seq'); SELECT tenant_key_entity(tenant_key_nextval(7, '%1$s_id_seq'))},
+	uuid => q{SELECT uuid_sequence_nextval('%1$s_id_seq');
+SELECT last_value FROM %1$s_id_seq WHERE uuid_sequence_nextval('%1$s_id_seq') IS NOT NULL},
+	intern => q{SELECT intern_id('%1$s', 'c'); SELECT intern_id('%1$s', 'd') + 1});
 
-# Each copies the file, after two values were used, and returns the database that has it.
+# Each copies the file of a sequence, after two values were used.  The first one is in another database.
 my %copies = (
-	'CREATE DATABASE' => sub ($node, $sequence) { return 'copied' },
-	'SET LOGGED' => sub ($node, $sequence) {
-		$node->safe_psql('postgres', "ALTER SEQUENCE $sequence SET UNLOGGED; ALTER SEQUENCE $sequence SET LOGGED");
-		return 'postgres';
-	},
-	'START' => sub ($node, $sequence) {
-		$node->safe_psql('postgres', "ALTER SEQUENCE $sequence START 5");
-		return 'postgres';
-	},
-	'ALTER and nextval in one transaction' => sub ($node, $sequence) {
-		$node->safe_psql('postgres', "BEGIN; ALTER SEQUENCE $sequence MAXVALUE 1000000; SELECT nextval('$sequence'); COMMIT");
-		return 'postgres';
-	});
+	'CREATE DATABASE' => '',
+	'SET LOGGED' => 'ALTER SEQUENCE %1$s_id_seq SET UNLOGGED; ALTER SEQUENCE %1$s_id_seq SET LOGGED',
+	'START' => 'ALTER SEQUENCE %1$s_id_seq START 5',
+	'ALTER and nextval in one transaction' =>
+	  q{BEGIN; ALTER SEQUENCE %1$s_id_seq MAXVALUE 1000000; SELECT nextval('%1$s_id_seq'); COMMIT});
 
-# The sequence of a dictionary has a name of its own.
-sub create_sequence ($node, $name, $use)
-{
-	return $node->safe_psql('postgres', "CREATE SEQUENCE $name; SELECT nextval('$name'); SELECT nextval('$name')") && $name
-	  if $use ne 'intern';
-	$node->safe_psql('postgres', "SELECT intern_create('${name}_terms'); SELECT intern_id('${name}_terms', t) FROM unnest('{a,b}'::text[]) t");
-	return $node->safe_psql('postgres', "SELECT pg_get_serial_sequence('${name}_terms', 'id')");
-}
-
-# Uses each sequence in a copied file, and returns what was used: database, sequence, last value
-# and a statement that returns the next value.
+# Uses each sequence in a copied file, and returns what was used: database, name and last value.
 sub use_copies ($node)
 {
 	my @used;
@@ -68,17 +52,20 @@ sub use_copies ($node)
 		{
 			my $name = lc "${copy}_$use" =~ s/\W/_/gr;
 
+			$node->safe_psql('postgres', $use eq 'intern' ?
+				"SELECT intern_create('$name'); SELECT intern_id('$name', t) FROM unnest('{a,b}'::text[]) t" :
+				"CREATE SEQUENCE ${name}_id_seq; SELECT nextval('${name}_id_seq') FROM generate_series(1, 2)");
 			push @used, { what => "$copy, $use", name => $name, copy => $copy, use => $use,
-				sequence => create_sequence($node, $name, $use) };
+				database => $copies{$copy} eq '' ? 'copied' : 'postgres' };
 		}
 	}
 	$node->safe_psql('postgres', 'CHECKPOINT');
 	$node->safe_psql('postgres', 'CREATE DATABASE copied TEMPLATE postgres');
 	for my $case (@used)
 	{
-		$case->{database} = $copies{ $case->{copy} }->($node, $case->{sequence});
-		my $sql = sprintf $uses{ $case->{use} }, $case->{use} eq 'intern' ? $case->{name} : $case->{sequence};
-		($case->{last}) = outcome($node, $case->{database}, "SET synchronous_commit = on; $sql") =~ /(-?\w+)\z/;
+		$node->safe_psql('postgres', sprintf $copies{ $case->{copy} }, $case->{name}) if $case->{database} eq 'postgres';
+		($case->{last}) = outcome($node, $case->{database},
+			'SET synchronous_commit = on; ' . sprintf($uses{ $case->{use} }, $case->{name})) =~ /(-?\w+)\z/;
 	}
 	return @used;
 }
@@ -87,9 +74,8 @@ sub check_copies ($level, $node, @used)
 {
 	for my $case (@used)
 	{
-		my $next = $case->{use} eq 'intern'
-		  ? outcome($node, $case->{database}, "SELECT intern_id('$case->{name}_terms', 'e') + 1")
-		  : outcome($node, $case->{database}, "SELECT nextval('$case->{sequence}')");
+		my $next = outcome($node, $case->{database}, $case->{use} eq 'intern' ?
+			"SELECT intern_id('$case->{name}', 'e') + 1" : "SELECT nextval('$case->{name}_id_seq')");
 
 		if ($case->{use} eq 'nextval')
 		{
@@ -107,22 +93,19 @@ for my $level ('replica', 'minimal')
 	my $node = new_server($level, conf => $conf . ($level eq 'minimal' ? "wal_level = minimal\nmax_wal_senders = 0\n" : ''));
 	my @used = use_copies($node);
 
-	$node->kill9;
-	start_again($node);
+	crash($node);
 	check_copies("$level, crash", $node, @used);
 
 	# The page has been logged, and the next values are logged as always.
 	my ($case) = grep { $_->{use} eq 'scatter' } @used;
-	my $last = outcome($node, $case->{database}, "SET synchronous_commit = on; SELECT max(scatter_nextval('$case->{sequence}', 0)) FROM generate_series(1, 70)");
-	$node->kill9;
-	start_again($node);
-	cmp_ok(outcome($node, $case->{database}, "SET synchronous_commit = on; SELECT min(scatter_nextval('$case->{sequence}', 0)) FROM generate_series(1, 2)"), '>', $last, "$level: nor do later ones");
-	my $session = SeqidSession->new($node, $case->{database});
+	my $get = "scatter_nextval('$case->{name}_id_seq', 0)";
+	my $last = outcome($node, $case->{database}, "SET synchronous_commit = on; SELECT max($get) FROM generate_series(1, 70)");
+	crash($node);
+	cmp_ok(outcome($node, $case->{database}, "SELECT $get"), '>', $last, "$level: nor do later ones");
 	# The first value logs the page, and the second one logs values ahead.
-	$session->query("SELECT scatter_nextval('$case->{sequence}', 0)") for 1 .. 2;
-	is($session->query("SELECT pg_current_xact_id_if_assigned() IS NULL FROM scatter_nextval('$case->{sequence}', 0)"), 't',
-		"$level: a value that writes no WAL needs no transaction id");
-	$session->close;
+	is((split /\n/, outcome($node, $case->{database},
+			"SELECT $get; SELECT $get; SELECT pg_current_xact_id_if_assigned() IS NULL FROM $get"))[2], 't',
+		 "$level: a value that writes no WAL needs no transaction id");
 	$node->stop;
 }
 
