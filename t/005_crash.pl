@@ -23,18 +23,14 @@ add_database($node, 'other');
 
 # Each case starts with a clock that is past every mark: the next key needs a new mark.
 # If that were lost, nothing would keep the key from coming again.
-sub crash_behind
-{
-	$clock->crash($node, '-5s');
-}
 
 # Two databases share a shard; neither repeats its own keys.
-for my $round (1 .. 3)
+for my $round (1 .. 2)
 {
 	$clock->set_right($node, @databases);
 	my %keys = map { $_ => [ new_keys($node, $_) ] } @databases;
 
-	crash_behind();
+	$clock->crash($node, '-5s');
 	keys_ascend($node, $keys{$_}, "crash $round, database $_", $_) for reverse @databases;
 }
 
@@ -66,7 +62,7 @@ for my $case (
 	$clock->set_right($node);
 	my ($last, $as_it_says) = split /\|/, $node->safe_psql('postgres', $sql);
 	is($as_it_says, 't', "$what: generates the id");
-	crash_behind();
+	$clock->crash($node, '-5s');
 	cmp_ok(outcome($node, 'SELECT snowflake_nextval(9)'), '>', $last, "$what: ids go on after a crash");
 }
 $node->safe_psql('postgres', "COMMIT PREPARED 'p'");
@@ -81,7 +77,9 @@ my %next = (snowflake => 'snowflake_nextval()', snowflake53 => 'snowflake53_next
 
 sub witness ($kind, $minutes)
 {
-	return outcome($node, "SELECT ${kind}_witness(" . sprintf($made{$kind}, "clock_timestamp() + $minutes * interval '1 min'") . ')');
+	my $key = sprintf $made{$kind}, "clock_timestamp() + $minutes * interval '1 min'";
+
+	return outcome($node, "SELECT ${kind}_witness($key)");
 }
 
 sub is_above ($kind, $key, $what)
@@ -93,12 +91,11 @@ $clock->set_right($node);
 for my $kind (sort keys %made)
 {
 	is_above($kind, witness($kind, 5), 'a witness');
-	is(outcome($node, 'SELECT snowflake_timestamp(snowflake_nextval(4)) <= clock_timestamp()'),
-		't', "a witness, $kind: another shard is at the clock");
 	is(witness($kind, 60), '22023', "a witness, $kind: refused if it is an hour ahead");
 	witness($kind, -60);
-	is( outcome($node, "SELECT ${kind}_timestamp($next{$kind}) - clock_timestamp() BETWEEN interval '1 min' AND interval '6 min'"),
-		't', "a witness, $kind: neither that nor an old one changes anything");
+	is( outcome($node, "SELECT ${kind}_timestamp($next{$kind}) - clock_timestamp() BETWEEN interval '1 min' AND interval '6 min',
+			snowflake_timestamp(snowflake_nextval(4)) <= clock_timestamp()"),
+		't|t', "a witness, $kind: neither that nor an old one changes anything, and another shard is at the clock");
 }
 
 # The mark covers it, although no key was generated since.  Each is later than the mark before.
