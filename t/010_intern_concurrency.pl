@@ -50,92 +50,63 @@ SQL
 # A batch of 100,000 terms is cancelled when it waits for one that another session holds, the
 # first one or one in the middle, and a batch in a transaction that goes on.
 #
+my ($holder, $session) = map { SeqidSession->new($node) } 1 .. 2;
+
+# Holds a term while the session sends a batch with it, which is then cancelled.
+sub cancel ($held, $batch, $what)
 {
-	my ($holder, $session) = map { SeqidSession->new($node) } 1 .. 2;
-
-	# Holds a term while the session sends a batch with it, which is then cancelled.
-	my $cancel = sub ($held, $batch, $what) {
-		$holder->query("BEGIN; SELECT intern_id('large', '$held')");
-		$session->send($batch);
-		wait_until_blocked($node, $session);
-		$node->safe_psql('postgres', "SELECT pg_cancel_backend($session->{pid})");
-		is($session->answer, '', "cancelled $what: nothing is returned");
-		like($session->errors, qr/^ERROR:  57014: canceling statement due to user request$/m, "cancelled $what: query_canceled");
-		$holder->query('ROLLBACK');
-	};
-
-	$node->safe_psql('postgres', "SELECT intern_create('large')");
-	my $first = $session->query("SELECT intern_id('large', 'first')");
-	for my $held ('000001', '050000')
-	{
-		$cancel->($held, "SELECT cardinality(intern_ids('large',
-			ARRAY(SELECT lpad(n::text, 6, '0') FROM generate_series(1, 100000) n)))", "at $held");
-		is(entries('large'), "$first|first", "cancelled at $held: no term was kept");
-	}
-
-	$session->query('BEGIN');
-	my $kept = $session->query("SELECT intern_id('large', 'kept')");
-	$session->query('SAVEPOINT a');
-	$cancel->('held', "SELECT intern_ids('large', '{before,held,kept,zero}')", 'in a subtransaction');
-	$session->query('ROLLBACK TO a; COMMIT');
-	is(entries('large'), "$first|first\n$kept|kept", 'cancelled in a subtransaction: what was interned before it is kept');
-
-	# What the session knows of the dictionary is neither lost nor stuck.
-	$node->safe_psql('postgres', 'ALTER TABLE large RENAME TO larger; ALTER TABLE larger ADD COLUMN note text');
-	is($session->query("SELECT intern_ids('larger', '{first,kept,kept}')"),
-		"{$first,$kept,$kept}", 'cancelled: the session goes on with the dictionary renamed');
-	is($session->full_outcome("SELECT intern_id('larger', 'again') = intern_id('larger', 'again')"), 't', 'cancelled: and assigns ids');
-	$_->close for $session, $holder;
+	$holder->query("BEGIN; SELECT intern_id('large', '$held')");
+	$session->send($batch);
+	wait_until_blocked($node, $session);
+	$node->safe_psql('postgres', "SELECT pg_cancel_backend($session->{pid})");
+	like($session->answer . $session->errors, qr/\AERROR:  57014: canceling statement due to user request$/m, "cancelled $what");
+	$holder->query('ROLLBACK');
 }
 
-#
-# The owner of a schema exchanges it while a superuser calls intern_create(), of an extension in
-# that schema, or creates the extension there.
-#
-$node->safe_psql('postgres', 'CREATE ROLE regress_mallory');
-
-# In a new database, the owner holds up the superuser by $blocker, in a transaction that is then
-# rolled back.  Returns a function that asks the superuser's session, when nothing has failed.
-sub exchange ($database, $prepare, $blocker, $statement, @exchange)
+$node->safe_psql('postgres', "SELECT intern_create('large')");
+my $first = $session->query("SELECT intern_id('large', 'first')");
+for my $held ('000001', '050000')
 {
-	$node->safe_psql('postgres', "CREATE DATABASE $database OWNER regress_mallory");
-	$node->safe_psql($database, "SET ROLE regress_mallory; CREATE SCHEMA ids; $prepare");
-	my ($superuser, $owner, $other) = map { SeqidSession->new($node, $database) } 1 .. 3;
-
-	$_->query('SET ROLE regress_mallory') for $owner, $other;
-	$owner->query("BEGIN; $blocker");
-	$superuser->send($statement);
-	wait_until_blocked($node, $superuser);
-	$other->send("ALTER SCHEMA ids RENAME TO other_ids; CREATE SCHEMA ids; @exchange");
-	# It has happened, or waits for the superuser.
-	@exchange ? $other->answer : wait_until_blocked($node, $other);
-	$owner->query('ROLLBACK');
-	$_->answer for $superuser, @exchange ? () : $other;
-	is(join('', map { $_->errors } $superuser, $owner, $other), '', "$database: no error");
-	$_->close for $owner, $other;
-	return $superuser;
+	cancel($held, "SELECT cardinality(intern_ids('large',
+		ARRAY(SELECT lpad(n::text, 6, '0') FROM generate_series(1, 100000) n)))", "at $held");
+	is(entries('large'), "$first|first", "cancelled at $held: no term was kept");
 }
+my ($kept) = split /\n/, $session->query("BEGIN; SELECT intern_id('large', 'kept'); SAVEPOINT a");
+cancel('held', "SELECT intern_ids('large', '{before,held,kept,zero}')", 'in a subtransaction');
+$session->query('ROLLBACK TO a; COMMIT');
+is(entries('large'), "$first|first\n$kept|kept", 'cancelled in a subtransaction: what was interned before it is kept');
 
-# No function of the owner becomes the default of the superuser's table.
-my $superuser = exchange('creates_dictionary', 'CREATE EXTENSION seqid SCHEMA ids', 'CREATE TABLE public.terms ()',
-	"SELECT ids.intern_create('public.terms')",
-	q{CREATE FUNCTION ids.scatter_nextval(regclass, int) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'});
+# What the session knows of the dictionary is neither lost nor stuck.
+$node->safe_psql('postgres', 'ALTER TABLE large RENAME TO larger; ALTER TABLE larger ADD COLUMN note text');
+is($session->query("SELECT intern_ids('larger', '{first,kept,kept}'), intern_id('larger', 'again') = intern_id('larger', 'again')"),
+	"{$first,$kept,$kept}|t", 'cancelled: the session goes on with the dictionary renamed');
+$_->close for $session, $holder;
+
+#
+# The owner of the extension's schema exchanges the schema while a superuser's intern_create()
+# waits: no function of the owner becomes the default of the superuser's table.
+#
+$node->safe_psql('postgres', 'CREATE ROLE regress_mallory; CREATE DATABASE theirs OWNER regress_mallory');
+$node->safe_psql('theirs', 'SET ROLE regress_mallory; CREATE SCHEMA ids; CREATE EXTENSION seqid SCHEMA ids');
+my ($superuser, $owner, $other) = map { SeqidSession->new($node, 'theirs') } 1 .. 3;
+$_->query('SET ROLE regress_mallory') for $owner, $other;
+$owner->query('BEGIN; CREATE TABLE public.terms ()');
+$superuser->send("SELECT ids.intern_create('public.terms')");
+wait_until_blocked($node, $superuser);
+$other->query(q{ALTER SCHEMA ids RENAME TO other_ids; CREATE SCHEMA ids;
+	CREATE FUNCTION ids.scatter_nextval(regclass, int) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'});
+$owner->query('ROLLBACK');
+is($superuser->answer, 'terms', 'schema of the extension exchanged meanwhile: the dictionary is created');
 is($superuser->query("SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'public.terms'::regclass"),
-	"other_ids.scatter_nextval('terms_id_seq'::regclass, 0)", 'intern_create(): with the right function');
-$superuser->close;
-
-# The script of the extension calls comb_uuid(), so the schema must stay.
-$superuser = exchange('creates_extension', '', 'CREATE SCHEMA seqid', 'CREATE EXTENSION seqid SCHEMA ids');
-is( $superuser->query("SELECT count(DISTINCT pronamespace), bool_or(pronamespace = extnamespace) FROM pg_extension
-		JOIN pg_depend ON refobjid = pg_extension.oid JOIN pg_proc ON pg_proc.oid = objid WHERE extname = 'seqid'"),
-	'2|t', 'CREATE EXTENSION: the schema waits');
-$superuser->close;
+	"other_ids.scatter_nextval('terms_id_seq'::regclass, 0)", 'schema of the extension exchanged meanwhile: with the right function');
+is(join('', map { $_->errors } $owner, $other, $superuser), '', 'schema of the extension exchanged meanwhile: no error');
+$_->close for $superuser, $owner, $other;
 
 #
 # What a session remembers of dictionaries is limited, and so is the memory that
 # an array takes which cannot be made.
 #
-my $session = SeqidSession->new($node);
+$session = SeqidSession->new($node);
 is($session->query(<<'SQL'), '0', 'many dictionaries: each returns its terms, and no plan is kept');
 SELECT FROM generate_series(1, 200) n, intern_create('tenant_' || n);
 DO $$
