@@ -1,9 +1,8 @@
-# A server in the place of another: a standby that is promoted, a base backup, a point in
-# time and an upgraded cluster.  Keys go on above all keys in its tables, or are refused,
-# although its clock is behind.
+# A server in the place of another: a standby that is promoted, a base backup and a point in
+# time.  Keys go on above all keys in its tables, or are refused, although its clock is behind.
 #
 # SQL can do none of this.  (011_sync_level.pl has synchronous standbys, 013_owner_dump.pl
-# restores dumps, and 012_neighbours.pl copies databases.)
+# restores dumps, 012_neighbours.pl copies databases, and t/pg_upgrade upgrades clusters.)
 
 use v5.36;
 use FindBin;
@@ -106,22 +105,5 @@ sub standby_with_rows ($name, $clock)
 	check_keys($standby, '1 h, clock corrected', 50000);
 }
 
-#
-# pg_upgrade, which allows the same version
-#
 $origin->stop;
-my $upgraded = PostgreSQL::Test::Cluster->new('upgraded');
-chomp(my $bin = `pg_config --bindir`);
-$upgraded->init;
-chdir PostgreSQL::Test::Utils::tempdir or die $!;
-command_ok(
-	[
-		'pg_upgrade', '--old-datadir', $origin->data_dir, '--new-datadir', $upgraded->data_dir,
-		'--old-bindir', $bin, '--new-bindir', $bin,
-		'--old-port', $origin->port, '--new-port', $upgraded->port,
-		'--socketdir', $upgraded->host
-	],
-	'pg_upgrade');
-check_restored($upgraded, 'upgrade', 50000);
-
 done_testing();

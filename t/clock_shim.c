@@ -20,7 +20,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/time.h>
@@ -28,7 +27,6 @@
 #include <unistd.h>
 
 #define NS_PER_S	INT64_C(1000000000)
-#define NS_PER_MS	INT64_C(1000000)
 #define NS_PER_US	INT64_C(1000)
 
 /*
@@ -212,15 +210,4 @@ nanosleep(const struct timespec *wanted, struct timespec *left)
 
 	REAL(nanosleep);
 	return real(wanted, left);
-}
-
-int
-epoll_wait(int epoll, struct epoll_event *events, int count, int timeout_ms)
-{
-	/* Of other processes: they wait so for work, and as long as they like. */
-	if (timeout_ms > 0 && is_frozen() && nap(timeout_ms * NS_PER_MS))
-		return 0;
-
-	REAL(epoll_wait);
-	return real(epoll, events, count, timeout_ms);
 }
