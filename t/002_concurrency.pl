@@ -74,15 +74,13 @@ SQL
 # Signals end naps early, and any session can send them with NOTIFY.  With a limit of 0,
 # a shard that therefore ran ahead of the clock would be refused.
 my $session = SeqidSession->new($node);
-my $signals = 0;
 $session->query('SET seqid.max_lead = 0');
 $session->send('SELECT count(snowflake_nextblock(12, 4096)) FROM generate_series(1, 1000)');
 do
 {
-	$signals += kill('USR1', $session->{pid}) for 1 .. 100;
+	kill 'USR1', $session->{pid} for 1 .. 100;
 } until $session->answered;
 is($session->answer . $session->errors, '1000', 'signals: all blocks were generated');
-cmp_ok($signals, '>', 0, 'signals: were sent');
 is($session->query('SELECT snowflake_timestamp(snowflake_nextval(12)) <= clock_timestamp()'),
 	't', 'signals: the shard is not ahead of the clock');
 

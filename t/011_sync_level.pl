@@ -63,7 +63,6 @@ $primary->kill9;
 my $returned = join '', map { $_->so_far } values %sessions;
 my @ids = sort { $a <=> $b } $id, $returned =~ /^(\d{15,})$/mg;
 my @combs = sort $returned =~ /^(\w{8}-[\w-]{27})$/mg;
-note($#ids . ' ids and ' . @combs . ' COMBs were returned without the standby');
 
 $standby_clock->start($standby);
 promote_standby($standby);

@@ -97,19 +97,13 @@ time_of(int64_t ns)
 }
 
 static int64_t
-real_ns(clockid_t clock)
+shown_ns(void)
 {
 	struct timespec now;
 
 	REAL(clock_gettime);
-	real(clock, &now);
-	return ns_of(now);
-}
-
-static int64_t
-shown_ns(void)
-{
-	return is_frozen() ? control->frozen_ns : real_ns(CLOCK_REALTIME) + control->offset_ns;
+	real(CLOCK_REALTIME, &now);
+	return is_frozen() ? control->frozen_ns : ns_of(now) + control->offset_ns;
 }
 
 /* Steps the clock, if this is the reading. */
