@@ -2,7 +2,7 @@
 # time.  Keys go on above all keys in its tables, or are refused, although its clock is behind.
 #
 # SQL can do none of this.  (011_sync_level.pl has synchronous standbys, 013_owner_dump.pl
-# restores dumps, 012_neighbours.pl copies databases, and t/pg_upgrade upgrades clusters.)
+# restores dumps, 005_crash.pl copies databases, and t/pg_upgrade upgrades clusters.)
 
 use v5.36;
 use FindBin;
