@@ -122,8 +122,7 @@ sub check_at_the_clock ($what, @databases)
 add_database($node, $_) for 'near', 'far', 'late';
 outcome($node, 'late', 'SELECT snowflake_nextval(5)');
 $clock->restart($node, '+1d');
-my $far_comb = outcome($node, 'far', 'SELECT comb_uuid()');
-like(outcome($node, 'far', 'SELECT snowflake_nextval(7)'), qr/^\d+$/, 'a day ahead: snowflakes');
+my ($far_comb) = split /\|/, outcome($node, 'far', 'SELECT comb_uuid(), snowflake_nextval(7)');
 $clock->restart($node, '+0s');
 
 check_at_the_clock('beside a day ahead', 'near');

@@ -26,11 +26,6 @@ sub must_wait ($session, $sql, $what)
 	return ok($session->waits_for($primary, 'SyncRep'), "$what: waits for the standby");
 }
 
-sub is_withheld ($session, $what)
-{
-	like($session->answer . '|' . $session->errors, qr/\A\|.*^ERROR:  57014: /ms, "$what: an error, and no key");
-}
-
 #
 # The standby is away while keys are asked for, comes back, is away again, and is then
 # promoted in the place of a primary that is lost.
@@ -89,7 +84,7 @@ for my $level ('on', 'remote_apply', 'remote_write', 'local', 'off')
 
 			must_wait($session, "SELECT $call", $what);
 			$primary->safe_psql('postgres', "SELECT pg_cancel_backend($session->{pid})");
-			is_withheld($session, $what);
+			like($session->answer . '|' . $session->errors, qr/\A\|.*^ERROR:  57014: /ms, "$what: an error, and no key");
 		}
 	}
 	is($session->query('SHOW synchronous_commit'), $level, "cancel, $level: the level is as it was");

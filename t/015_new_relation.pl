@@ -10,22 +10,6 @@ use lib $FindBin::RealBin;
 use SeqidTest;
 
 my $clock = SeqidClock->new;
-my $node;
-
-# A commit leaves the flush to the WAL writer, which is slow.
-sub new_node ($level)
-{
-	$clock->set('+0s');
-	$node = new_server($level, clock => $clock, init => [ allows_streaming => $level eq 'replica' ], extension => 0, conf => <<CONF);
-synchronous_commit = off
-wal_writer_delay = 10s
-wal_writer_flush_after = 1GB
-checkpoint_timeout = 1h
-wal_level = $level
-seqid.max_lead = 45min
-CONF
-}
-
 # Statements that are sent one by one.  A commit that deletes a file is always flushed;
 # cases that drop the extension in the transaction are here for their other effects.
 my $draw = 'SELECT snowflake_nextval(5), comb_uuid()';
@@ -46,10 +30,19 @@ my @cases = (
 	[ 'used by another session', 'DROP EXTENSION seqid', 'CREATE EXTENSION seqid' ]);
 
 # The new relation of a transaction is not logged under "minimal", but written whole when
-# that commits.
+# that commits.  A commit leaves the flush to the WAL writer, which is slow.
+my $node;
 for my $level ('minimal', 'replica')
 {
-	new_node($level);
+	$clock->set('+0s');
+	$node = new_server($level, clock => $clock, init => [ allows_streaming => $level eq 'replica' ], extension => 0, conf => <<CONF);
+synchronous_commit = off
+wal_writer_delay = 10s
+wal_writer_flush_after = 1GB
+checkpoint_timeout = 1h
+wal_level = $level
+seqid.max_lead = 45min
+CONF
 	for my $case (@cases)
 	{
 		my ($what, @sql) = ("$level, $case->[0]", @$case[ 1 .. $#$case ]);
