@@ -63,7 +63,8 @@ $_->stop for $one, $two, $clone;
 # owner has claimed nothing.
 $registry->safe_psql('postgres', 'TRUNCATE shard_registry.shards, shard_registry.nodes, shard_registry.conflicts;
 	CREATE SEQUENCE n; CREATE TABLE claims (list text); CREATE TABLE conflicts (count int)');
-$registry->pgbench('--no-vacuum --client=8 --transactions=20', 0, [qr{processed: 160/160}], [qr/^$/], 'sessions at once', { at_once => <<'SQL' });
+$registry->pgbench('--no-vacuum --client=8 --transactions=20',
+	0, [qr{processed: 160/160}], [qr/^$/], 'sessions at once', { at_once => <<'SQL' });
 SELECT nextval('n') AS n \gset
 INSERT INTO claims SELECT shard_registry.claim('owner ' || :n, 4);
 INSERT INTO conflicts SELECT count(*) FROM shard_registry.check_in('o', 'node ' || :n, '5', now(), now());

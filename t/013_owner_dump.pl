@@ -74,7 +74,8 @@ for my $command (
 	create_database($database);
 	command_ok([ @$command, '-d', as_owner($database) ], "$what: ends with 0");
 	is(owner($database, $state), $expected, "$what: every row and every constraint is there");
-	is( owner($database, "WITH i AS (INSERT INTO orders (item) VALUES ('new') RETURNING id), l AS (INSERT INTO lines DEFAULT VALUES RETURNING id)
+	is( owner($database, "WITH i AS (INSERT INTO orders (item) VALUES ('new') RETURNING id),
+				l AS (INSERT INTO lines DEFAULT VALUES RETURNING id)
 			SELECT i.id > ALL (SELECT id FROM orders), l.id > ALL (SELECT id FROM lines) FROM i, l"),
 		't|t', "$what: keys go on above the restored ones");
 }

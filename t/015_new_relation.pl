@@ -35,7 +35,8 @@ my $node;
 for my $level ('minimal', 'replica')
 {
 	$clock->set('+0s');
-	$node = new_server($level, clock => $clock, init => [ allows_streaming => $level eq 'replica' ], extension => 0, conf => <<CONF);
+	$node = new_server($level, clock => $clock, extension => 0, init => [ allows_streaming => $level eq 'replica' ],
+		conf => <<CONF);
 synchronous_commit = off
 wal_writer_delay = 10s
 wal_writer_flush_after = 1GB
