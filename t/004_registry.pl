@@ -22,87 +22,56 @@ sub call_of ($server, $node, $address = undef)
 	return $server->safe_psql('postgres', $recipe->{text} =~ s/'one'/'$node'/r, connstr => $dsn);
 }
 
-# What the registry prints for it, to the last byte: cron mails each.
-sub answer_to ($call)
+# What the registry prints for it, to the last byte, because cron mails each: nothing, or what
+# matches $expected.
+sub check_in ($what, $call, $expected = qr/^$/)
 {
 	my ($out, $err);
 
 	IPC::Run::run([ 'psql', '-XAtq', '-d', $registry->connstr('postgres') ], '<', \$call, '>', \$out, '2>', \$err);
-	return "$out$err";
-}
-
-sub check_in (@arguments)
-{
-	return answer_to(call_of(@arguments));
+	like("$out$err", qr/\A$expected\z/m, $what);
 }
 
 my $one = new_server('one', streaming => 1, conf => "seqid.allowed_shards = '0-3'\n");
 is(outcome($registry, "SELECT shard_registry.claim('shop', 8)"), '0-7', 'the cluster claims shards');
-like(call_of($one, 'one'), qr/'one', '0-3', /, 'the call has the list');
-is(check_in($one, 'one'), '', 'the primary');
+check_in('the primary', call_of($one, 'one'));
 
 my $two = new_standby($one, 'two', conf => "listen_addresses = '127.0.0.1'");
-like(check_in($two, 'two'), qr/^Node "one" of "shop" can issue shards 0-3 too\.\n$/, 'a standby with a copied list');
-like(check_in($one, 'one'), qr/^Node "two" /, 'so does its primary');
+check_in('a standby with a copied list', call_of($two, 'two'), qr/Node "one" of "shop" can issue shards 0-3 too\.\n/);
 reconfigure($two, 'seqid.allowed_shards' => '4-7');
-is(check_in($two, 'two'), '', 'a standby with a list of its own');
-is(check_in($one, 'one'), '', 'and its primary');
-
-$one->wait_for_catchup($two);
+check_in('a standby with a list of its own', call_of($two, 'two'));
 $two->promote;
-is(check_in($two, 'two'), '', 'the promoted standby');
-is(check_in($two, 'two', '127.0.0.1'), '', 'the same by TCP');
-my $late = call_of($two, 'two');
+check_in('the promoted standby, by TCP', my $late = call_of($two, 'two', '127.0.0.1'));
 $two->restart;
-is(check_in($two, 'two'), '', 'it restarts');
-is(answer_to($late), '', 'a check-in from before the restart');
-is(check_in($one, 'one'), '', 'the old primary continues, with a list of its own');
+check_in('it restarts', call_of($two, 'two'));
+check_in('a check-in from before the restart', $late);
+check_in('the old primary continues, with a list of its own', call_of($one, 'one'));
 
 # A clone of the machine: the same node name, files and timeline
 $one->backup('clone');
 my $clone = PostgreSQL::Test::Cluster->new('clone');
 $clone->init_from_backup($one, 'clone');
 $clone->start;
-is(outcome($clone, 'SELECT timeline FROM seqid.stat_server'), 1, 'the clone has the timeline of its original');
-is(check_in($clone, 'one'), '', 'the clone is later');
-my $another = qr/^Another server, which started later, has the name of this node\.\n$/;
-like(check_in($one, 'one'), $another, 'the original, beside its clone');
-is(check_in($clone, 'one'), '', 'the clone');
-$clone->stop;
-like(check_in($one, 'one'), $another, 'the original, after its clone');
-is(outcome($registry, 'SELECT count(*) FROM shard_registry.conflicts'), 3, 'the registry keeps three conflicts');
+check_in('the clone is later', call_of($clone, 'one'));
+check_in('the original, beside its clone', call_of($one, 'one'),
+	qr/Another server, which started later, has the name of this node\.\n/);
 $registry->safe_psql('postgres', "DELETE FROM shard_registry.nodes WHERE owner = 'shop' AND node = 'one'");
-is(check_in($one, 'one'), '', 'the original is accepted');
-$_->stop for $one, $two;
+check_in('the original is accepted', call_of($one, 'one'));
+$_->stop for $one, $two, $clone;
 
-# Sessions at once.  The k-th check-in with one list has k - 1 conflicts.
-for my $level ('read committed', 'serializable')
-{
-	my @sessions = map { SeqidSession->new($registry) } 0 .. 7;
-
-	$registry->safe_psql('postgres', 'TRUNCATE shard_registry.shards, shard_registry.nodes, shard_registry.conflicts');
-	$_->query("SET default_transaction_isolation = '$level'") for @sessions;
-	for my $k (keys @sessions)
-	{
-		$sessions[$k]->send(join '', map {
-			"SELECT shard_registry.claim('owner $k/$_', 4);\n"
-			  . "SELECT 'conflicts', count(c) FROM shard_registry.check_in('o', 'node $k/$_', '5', now(), now()) c;\n"
-		} 1 .. 20);
-	}
-	my @answers = map { split /\n/, $_->answer } @sessions;
-	$_->close for @sessions;
-	my @states = map { $_->errors =~ /ERROR:  (\w{5}):/g } @sessions;
-
-	# One conflict is that the owner has claimed nothing.
-	my @counts = sort { $a <=> $b } map { /^conflicts\|(\d+)$/ } @answers;
-	my @lists = grep { !/^conflicts/ } @answers;
-	is_deeply(\@counts, [ 1 .. @counts ], "$level: each check-in sees those before it");
-	is_deeply([ sort { $a <=> $b } map { /^(\d+)-(\d+)$/ ? $1 .. $2 : 'none' } @lists ],
-		[ 0 .. 4 * @lists - 1 ], "$level: each shard is claimed once");
-	is(scalar @answers + @states, 320, "$level: each call has an answer or an error");
-	is(join(' ', grep { $level eq 'read committed' || !/^(40001|23505)$/ } @states), '', "$level: no error but of concurrency");
-	cmp_ok(scalar @counts, '>', 0, "$level: there are check-ins");
-}
+# Sessions at once.  The k-th check-in with one list has k conflicts, of which one is that the
+# owner has claimed nothing.
+$registry->safe_psql('postgres', 'TRUNCATE shard_registry.shards, shard_registry.nodes, shard_registry.conflicts;
+	CREATE SEQUENCE n; CREATE TABLE claims (list text); CREATE TABLE conflicts (count int)');
+$registry->pgbench('--no-vacuum --client=8 --transactions=20',
+	0, [qr{processed: 160/160}], [qr/^$/], 'sessions at once', { at_once => <<'SQL' });
+SELECT nextval('n') AS n \gset
+INSERT INTO claims SELECT shard_registry.claim('owner ' || :n, 4);
+INSERT INTO conflicts SELECT count(*) FROM shard_registry.check_in('o', 'node ' || :n, '5', now(), now());
+SQL
+is(outcome($registry, 'SELECT count(*), count(DISTINCT list) FROM claims'), '160|160', 'each shard is claimed once');
+is(outcome($registry, 'SELECT array_agg(count ORDER BY count) = ARRAY(SELECT generate_series(1, 160)) FROM conflicts'),
+	't', 'each check-in sees those before it');
 $registry->stop;
 
 done_testing();

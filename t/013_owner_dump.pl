@@ -37,7 +37,6 @@ sub create_database ($name)
 #
 create_database('origin');
 is(owner('origin', <<'SQL'), '', 'the owner makes a database');
-SET client_min_messages = warning;
 CREATE EXTENSION seqid;
 CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5), item text,
 	made timestamptz GENERATED ALWAYS AS (snowflake_timestamp(id)) STORED);
@@ -66,10 +65,8 @@ my $restored = 0;
 for my $command (
 	[ @psql, '-f', "$directory/plain" ],
 	[ @psql, '-f', "$directory/plain", '-1' ],
-	[ 'pg_restore', "$directory/custom" ],
 	[ 'pg_restore', '-e', "$directory/custom" ],
-	[ 'pg_restore', '-1', "$directory/custom" ],
-	[ 'pg_restore', '-e', '--no-owner', '--no-privileges', "$directory/custom" ])
+	[ 'pg_restore', '-1', '--no-owner', '--no-privileges', "$directory/custom" ])
 {
 	my $what = join ' ', grep { !m{/} } @$command;
 	my $database = 'restored_' . ++$restored;
@@ -77,10 +74,10 @@ for my $command (
 	create_database($database);
 	command_ok([ @$command, '-d', as_owner($database) ], "$what: ends with 0");
 	is(owner($database, $state), $expected, "$what: every row and every constraint is there");
-	is(owner($database, "INSERT INTO orders (item) VALUES ('new') RETURNING id > (SELECT max(id) FROM orders)"),
-		't', "$what: ids go on above the restored ones");
-	is(owner($database, 'INSERT INTO lines DEFAULT VALUES RETURNING id > ALL (SELECT id FROM lines)'),
-		't', "$what: COMBs go on above the restored ones");
+	is( owner($database, "WITH i AS (INSERT INTO orders (item) VALUES ('new') RETURNING id),
+				l AS (INSERT INTO lines DEFAULT VALUES RETURNING id)
+			SELECT i.id > ALL (SELECT id FROM orders), l.id > ALL (SELECT id FROM lines) FROM i, l"),
+		't|t', "$what: keys go on above the restored ones");
 }
 is(owner('restored_1', "COMMENT ON EXTENSION seqid IS 'ours'"), '', 'the extension is the owner\'s');
 is(outcome($node, 'origin', "SET SESSION AUTHORIZATION regress_seqid_user; SELECT $_"), '42501', "others: $_ is refused")
@@ -93,11 +90,10 @@ my $super = 'regress_seqid_super';
 $node->safe_psql('postgres', "CREATE ROLE $super SUPERUSER");
 create_database($_) for 'served', 'served_too', 'served_again';
 $node->safe_psql($_, "SET ROLE $super; CREATE EXTENSION seqid") for 'served', 'served_too';
-is(owner('served', <<'SQL'), '', 'a superuser created it: the owner uses it');
-SET client_min_messages = warning;
+is(owner('served', <<'SQL'), '5000', 'a superuser created it: the owner uses it');
 CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5));
-INSERT INTO orders SELECT FROM generate_series(1, 5000);
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO regress_seqid_user;
+WITH i AS (INSERT INTO orders SELECT FROM generate_series(1, 5000) RETURNING id) SELECT count(*) FROM i;
 SQL
 my $last = owner('served', 'SELECT max(id) FROM orders');
 
@@ -125,11 +121,7 @@ check_served('the superuser is dropped', 'served_again');
 # A role that can set the mark can call nextval() on it, which writes no WAL while it
 # finds values fetched.  A crash does not set the mark back all the same.
 #
-sub mark
-{
-	return owner('origin', 'SELECT last_value FROM seqid.clock_mark');
-}
-
+my $mark = 'SELECT last_value FROM seqid.clock_mark';
 for my $full_page_writes ('on', 'off')
 {
 	my $what = "nextval, full_page_writes = $full_page_writes";
@@ -140,14 +132,13 @@ for my $full_page_writes ('on', 'off')
 	# The first COMB writes the page, and nextval() finds that it need not.
 	$node->safe_psql('postgres', 'CHECKPOINT');
 	owner('origin', 'SELECT comb_uuid()');
-	my $mark = mark();
+	my $before = owner('origin', $mark);
 	is(owner('origin', "SELECT count(nextval('seqid.clock_mark')) FROM generate_series(1, 200000)"), '200000', "$what: the owner can call it");
 	my $comb = owner('origin', 'SELECT comb_uuid()');
-	like($comb, qr/^[0-9a-f-]{36}$/, "$what: COMBs go on");
-	cmp_ok(mark(), '>=', $mark + 200000, "$what: the mark is ahead");
-	$mark = mark();
+	my $after = owner('origin', $mark);
+	cmp_ok($after, '>=', $before + 200000, "$what: the mark is ahead");
 	$clock->crash($node);
-	cmp_ok(mark(), '>=', $mark, "$what: a crash does not set the mark back");
+	cmp_ok(owner('origin', $mark), '>=', $after, "$what: a crash does not set the mark back");
 	cmp_ok(owner('origin', 'SELECT comb_uuid()'), 'gt', $comb, "$what: COMBs go on after a crash");
 }
 like(owner('origin', 'SELECT snowflake_nextval(5)'), qr/^55000: /, 'nextval: the database\'s ids are far ahead');

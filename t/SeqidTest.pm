@@ -1,12 +1,7 @@
 # SeqidTest.pm
 #	  What the tests share: servers, a clock that a test can set, sessions, and polls.
 #
-# It imports Test::More and PostgreSQL::Test, so that a test begins with these lines:
-#
-#	use v5.36;
-#	use FindBin;
-#	use lib $FindBin::RealBin;
-#	use SeqidTest;
+# It imports Test::More and PostgreSQL::Test for the test.
 
 package SeqidTest;
 
@@ -277,11 +272,9 @@ END
 # and libfaketime then opens its file, even within malloc().  pg_cancel_backend()
 # cancels a statement without a timer.
 #
-# Programs that one program starts share a segment of libfaketime, which is removed
-# when the first one ends.  That would be pg_ctl, before the server runs an
-# archive_command, and each such command would then create a segment named after its
-# own pid and fail where one is left of a process that was killed.  So the first
-# program is one that does nothing and stays until the test ends.
+# Programs that one program starts share a segment of libfaketime, named after its pid and
+# removed when it ends.  If it were pg_ctl, each archive_command would create one later, and fail
+# where one is left of a process that was killed.  So it is one that stays until the test ends.
 #
 package SeqidClock;
 

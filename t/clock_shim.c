@@ -20,7 +20,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/time.h>
@@ -28,7 +27,6 @@
 #include <unistd.h>
 
 #define NS_PER_S	INT64_C(1000000000)
-#define NS_PER_MS	INT64_C(1000000)
 #define NS_PER_US	INT64_C(1000)
 
 /*
@@ -99,19 +97,13 @@ time_of(int64_t ns)
 }
 
 static int64_t
-real_ns(clockid_t clock)
+shown_ns(void)
 {
 	struct timespec now;
 
 	REAL(clock_gettime);
-	real(clock, &now);
-	return ns_of(now);
-}
-
-static int64_t
-shown_ns(void)
-{
-	return is_frozen() ? control->frozen_ns : real_ns(CLOCK_REALTIME) + control->offset_ns;
+	real(CLOCK_REALTIME, &now);
+	return is_frozen() ? control->frozen_ns : ns_of(now) + control->offset_ns;
 }
 
 /* Steps the clock, if this is the reading. */
@@ -212,15 +204,4 @@ nanosleep(const struct timespec *wanted, struct timespec *left)
 
 	REAL(nanosleep);
 	return real(wanted, left);
-}
-
-int
-epoll_wait(int epoll, struct epoll_event *events, int count, int timeout_ms)
-{
-	/* Of other processes: they wait so for work, and as long as they like. */
-	if (timeout_ms > 0 && is_frozen() && nap(timeout_ms * NS_PER_MS))
-		return 0;
-
-	REAL(epoll_wait);
-	return real(epoll, events, count, timeout_ms);
 }
