@@ -21,7 +21,6 @@
  *	  none OWN=1 LAST=1
  *	  row ONLY_IDS: xmax is not compared
  *	  row SNAPSHOT_FIRST: N is taken before the look finds the holders
- *	  row NO_SNAPSHOT: the bound of now is returned
  *	  due ONE_BOUND: only the newest bound is remembered
  *	  due OWN_ID_IS_NONE OWN=1 LAST=1: N lacks the id of the session's own transaction, which
  *		it prepares
@@ -59,16 +58,8 @@ typedef Snapshot { byte xmax; byte xip };
 	snapshot.xmax = 0; snapshot.xip = 0
 #define below(xmax)	(bit_of(xmax) - 1)
 
-#ifdef ONLY_IDS
 #define contained(n, s) \
-	((s.xip & below(n.xmax) & ~n.xip) == 0)
-#elif defined(NO_SNAPSHOT)
-#define contained(n, s) \
-	(true)
-#else
-#define contained(n, s) \
-	(s.xmax >= n.xmax && (s.xip & below(n.xmax) & ~n.xip) == 0)
-#endif
+	((ONLY_IDS || s.xmax >= n.xmax) && (s.xip & below(n.xmax) & ~n.xip) == 0)
 #define visible(xid, s) \
 	((xid) < s.xmax && (s.xip & bit_of(xid)) == 0)
 
@@ -175,37 +166,26 @@ end:
  * ------------------------------------------------------------------------
  */
 
-inline take_own_snapshot(n)
+inline take_own_snapshot()
 {
 	take_snapshot(n);
-#ifndef OWN_ID_IS_NONE
-	when(xid[me] > 0, n.xip = n.xip | bit_of(xid[me]))
-#endif
+	when(xid[me] > 0 && !OWN_ID_IS_NONE, n.xip = n.xip | bit_of(xid[me]))
 }
 
 /* Computes a bound and its N, and remembers both. */
 inline look()
 {
-	atomic { bound = last + 1 }
+	atomic { bound = last + 1; when(SNAPSHOT_FIRST, take_own_snapshot()) }
 	atomic {
-#ifdef SNAPSHOT_FIRST
-		take_own_snapshot(n);
-	}
-	atomic {
-#endif
 		for (i : 0 .. SLOTS - 1) {
 			when(locked[i], bound = min(bound, number[i] + 1))
 		}
 		i = 0
 	}
 	atomic {
-#ifndef SNAPSHOT_FIRST
-		take_own_snapshot(n);
-#endif
-#ifndef ONE_BOUND
-		when(in_statement && newest > 0 && contained(newest_n, s),
+		when(!SNAPSHOT_FIRST, take_own_snapshot());
+		when(in_statement && newest > 0 && contained(newest_n, s) && !ONE_BOUND,
 			 valid = newest; copy(valid_n, newest_n));
-#endif
 		newest = bound;
 		copy(newest_n, n);
 		bound = 0;
@@ -227,9 +207,7 @@ inline answer_statement()
 		answer = 0;
 		when(contained(newest_n, s), answer = newest);
 		when(valid > answer && contained(valid_n, s), answer = valid);
-#ifndef ANSWER_CHANGES
-		when(has_answer, answer = kept);
-#endif
+		when(has_answer && !ANSWER_CHANGES, answer = kept);
 		assert(!has_answer || answer == kept);
 		assert(answer >= due);
 		check_rows(answer);
