@@ -34,6 +34,7 @@
 
 #include "macros.h"
 
+#define me			(_pid)			/* of sessions */
 #define NONE		15
 #define HOLDERS		3				/* three sessions, or two and the prepared transaction */
 #define PREPARED	2
@@ -52,11 +53,6 @@ bool found[HOLDERS];				/* by this look */
 
 byte known[SESSIONS];				/* the bounds that sessions remember */
 byte promised = 0;					/* the greatest bound that was returned */
-
-/* ------------------------------------------------------------------------
- * Writers
- * ------------------------------------------------------------------------
- */
 
 inline end_transaction(holder)
 {
@@ -84,11 +80,6 @@ inline prepare()
 	found[PREPARED] = found[me];
 	unlock(me)
 }
-
-/* ------------------------------------------------------------------------
- * Looks
- * ------------------------------------------------------------------------
- */
 
 inline read_last_value()
 {
@@ -135,7 +126,7 @@ inline look()
 	atomic { return_bound() }
 }
 
-proctype Session(byte me)
+active [SESSIONS] proctype Session()
 {
 	byte v, bound, my_known, i;
 
@@ -169,11 +160,4 @@ end:
 	:: atomic { !looking && before > 0 -> before = 0; for (i : 0 .. HOLDERS - 1) { number[i] = NONE } i = 0 }
 	:: known[0] = 0
 	od
-}
-
-init
-{
-	byte i;
-
-	atomic { for (i : 0 .. SESSIONS - 1) { run Session(i) } }
 }

@@ -29,6 +29,8 @@
 
 #include "macros.h"
 
+/* Processes and their slots, which are elements of the process array */
+#define me			(_pid)
 #define READER		WRITERS
 #define PREPARED	(WRITERS + 1)	/* has no process */
 #define SLOTS		(WRITERS + 2)
@@ -36,7 +38,7 @@
 
 #define bit_of(xid)	(1 << (xid))
 
-/* transactions; a slot is an element of the process array */
+/* transactions */
 bool locked[SLOTS];
 byte number[SLOTS];					/* of a holder */
 byte value[SLOTS];					/* 0 is none */
@@ -84,11 +86,7 @@ inline export_snapshot(s)
 	s.xip = below(s.xmax) & ~recorded & ~1
 }
 
-/* ------------------------------------------------------------------------
- * Transactions
- * ------------------------------------------------------------------------
- */
-
+/* Transactions */
 inline end_in_array(slot)
 {
 	latest = max(latest, xid[slot]);
@@ -99,7 +97,7 @@ inline end_in_array(slot)
 }
 
 #define has_transaction	(locked[me] || xid[me] > 0)
-#define write(me) \
+#define write \
 	:: atomic { !locked[me] -> locked[me] = true; number[me] = last } \
 	:: atomic { locked[me] && value[me] == 0 && last < LAST -> \
 			last++; value[me] = last; row[last] = OPEN } \
@@ -133,39 +131,17 @@ inline prepare()
 	atomic { xid[me] = 0; preparing = false }
 }
 
-proctype Writer(byte me)
+active [WRITERS] proctype Writer()
 {
 end:
 	do
-	write(me)
+	write
 	:: atomic { has_transaction -> skip }; end_transaction()
 	:: prepare()
 	od
 }
 
-/* COMMIT PREPARED and ROLLBACK PREPARED */
-proctype Finish()
-{
-end:
-	do
-	:: atomic {
-			xid[PREPARED] > 0 && !preparing ->
-			preparing = true;
-			if
-			:: recorded = recorded | bit_of(xid[PREPARED])
-			:: true
-			fi
-		}
-		atomic { end_in_array(PREPARED) }
-		atomic { locked[PREPARED] = false; number[PREPARED] = 0; preparing = false }
-	od
-}
-
-/* ------------------------------------------------------------------------
- * The reader
- * ------------------------------------------------------------------------
- */
-
+/* The reader */
 inline take_own_snapshot()
 {
 	take_snapshot(n);
@@ -222,7 +198,7 @@ inline end_statement()
 	in_statement = false; has_answer = false; kept = 0; due = 0; clear(s)
 }
 
-proctype Reader(byte me)
+active proctype Reader()
 {
 	Snapshot s, n, newest_n, valid_n;
 	byte bound, newest, valid, answer, kept, due, i;
@@ -236,22 +212,27 @@ end:
 	:: atomic { in_statement -> skip }; look(); answer_statement()
 	:: atomic { !in_statement -> skip }; look()
 #if OWN
-	write(me)
+	write
 	:: atomic { !in_statement && has_transaction -> skip }; end_transaction()
 	:: prepare()
 #endif
 	od
 }
 
-init
+/* COMMIT PREPARED and ROLLBACK PREPARED */
+active proctype Finish()
 {
-	byte i;
-
-	atomic {
-		for (i : 0 .. WRITERS - 1) {
-			run Writer(i)
+end:
+	do
+	:: atomic {
+			xid[PREPARED] > 0 && !preparing ->
+			preparing = true;
+			if
+			:: recorded = recorded | bit_of(xid[PREPARED])
+			:: true
+			fi
 		}
-		run Reader(READER);
-		run Finish()
-	}
+		atomic { end_in_array(PREPARED) }
+		atomic { locked[PREPARED] = false; number[PREPARED] = 0; preparing = false }
+	od
 }
