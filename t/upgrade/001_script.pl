@@ -96,7 +96,7 @@ for my $case (
 
 	append_to_file("$scripts/seqid--$version.sql", "$script$new$forgotten");
 	append_to_file("$scripts/seqid--$default--$version.sql", $new);
-	is(differences($default, $version), $object, "what an update forgets: $object");
+	is(differences($default, $version), $object, 'an update forgets ' . ($object || 'nothing'));
 }
 $node->stop;
 
