@@ -10,6 +10,7 @@ use Cwd qw(getcwd);
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Test::More ();
 
 # SeqidBuild->new($options of the compiler, faults): a fault is a list of a file of src/,
 # a function in it, a pattern, and its replacement.  A pattern that matches nothing is an
