@@ -21,9 +21,10 @@ sub fuzz
 
 	mkdir "$directory/corpus";
 	system_or_bail('clang', qw(-g -O1 -std=gnu11 -fno-sanitize-recover=all -Wno-ignored-attributes -D_GNU_SOURCE),
-		'-fsanitize=fuzzer,address,undefined', "-I$src", "-I$include", '-o', "$directory/texts", 't/fuzz/texts.c', "$src/bits/shard_list.c");
-	my $passed = IPC::Run::run([ "$directory/texts", "-seed=$seed", '-max_len=128', "-artifact_prefix=$directory/", '-print_final_stats=1',
-			$limit, "$directory/corpus" ], '<', \'', '>&', \$log);
+		'-fsanitize=fuzzer,address,undefined', "-I$src", "-I$include", '-o', "$directory/texts",
+		't/fuzz/texts.c', "$src/bits/shard_list.c");
+	my $passed = IPC::Run::run([ "$directory/texts", "-seed=$seed", '-max_len=128', "-artifact_prefix=$directory/",
+			'-print_final_stats=1', $limit, "$directory/corpus" ], '<', \'', '>&', \$log);
 	return ($log, $passed);
 }
 
@@ -33,7 +34,8 @@ ok($passed, join ' ', $log =~ /number_of_executed_units: *(\d+)/, 'inputs') or d
 
 # A planted fault is found: a read beyond a text.
 system_or_bail('cp', '-r', 'src', "$directory/src");
-system_or_bail('sed', '-i', '/^base62_read/,/^}/s/\*number = 0;/& *(volatile const char *) (text + length);/', "$directory/src/bits/text_forms.h");
+system_or_bail('sed', '-i', '/^base62_read/,/^}/s/\*number = 0;/& *(volatile const char *) (text + length);/',
+	"$directory/src/bits/text_forms.h");
 like((fuzz("$directory/src", '-runs=100000'))[0], qr/buffer-overflow.*base62_read/s, 'a fault is found');
 
 done_testing();

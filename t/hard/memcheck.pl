@@ -43,7 +43,8 @@ my $build = SeqidBuild->new('-O1 -g');
 $build->edit($_, qr/.*/s, qr/^-- The recipe: for all pairs.*?(?=^-- Fewer bits need)/ms, '')
   for 'sql/intern.sql', 'expected/intern.out';
 $build->installcheck(start_under_memcheck($build, 'memcheck'),
-	'REGRESS=install intern vectors snowflake_codec snowflake53_codec comb_codec scatter tenant_key bitpack jump_hash textcodec extremes');
+	'REGRESS=install intern vectors snowflake_codec snowflake53_codec comb_codec scatter tenant_key bitpack'
+	  . ' jump_hash textcodec extremes');
 is(join("\n", grep { !/$known/s } split /\n\n+/, $build->findings), '', 'no findings');
 
 # Planted faults are found.

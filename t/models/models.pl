@@ -54,7 +54,8 @@ for my $model (glob "$FindBin::RealBin/*.pml")
 	for (grep { "$_->[0]$_->[1] $_->[2] $name" =~ /$wanted/ } @runs)
 	{
 		my ($star, $expected, $defines) = @$_;
-		my ($found, $states) = check($model, $expected, %default, map { /(\w+)=?(.*)/ && ($1 => length $2 ? $2 : 1) } split ' ', $defines);
+		my %run = map { /(\w+)=?(.*)/ && ($1 => length $2 ? $2 : 1) } split ' ', $defines;
+		my ($found, $states) = check($model, $expected, %default, %run);
 
 		is($found, $expected, "$name, $defines: $states states");
 	}

@@ -41,7 +41,8 @@ SQL
 sub kept ($node)
 {
 	return $node->safe_psql('shop', <<'SQL');
-SELECT count(*), md5(string_agg(k::text, ',' ORDER BY snowflake)), (SELECT max(id) FROM events), current_setting('seqid.shards') FROM keys k;
+SELECT count(*), md5(string_agg(k::text, ',' ORDER BY snowflake)), (SELECT max(id) FROM events),
+       current_setting('seqid.shards') FROM keys k;
 SELECT id, term, intern_id('words', term) = id, intern_term('words', id) = term FROM words ORDER BY id;
 SQL
 }
@@ -54,7 +55,8 @@ sub issued ($node)
 	my %issued;
 
 	@issued{@ascending} = split /[|\n]/, outcome($node, 'shop', <<'SQL');
-SELECT snowflake_nextval(), snowflake53_nextval(), comb_uuid(), nextval('events_id_seq'), intern_id('words', gen_random_uuid()::text);
+SELECT snowflake_nextval(), snowflake53_nextval(), comb_uuid(), nextval('events_id_seq'),
+       intern_id('words', gen_random_uuid()::text);
 SELECT seqid.settled_snowflake(), seqid.settled('events_id_seq');
 SQL
 	return \%issued;

@@ -42,7 +42,8 @@ sub differences ($from, $to)
 {
 	my $database = new_database($from);
 	# Whether the keys of a new row are above all others.
-	my $insert = 'INSERT INTO orders DEFAULT VALUES RETURNING id > (SELECT max(id) FROM orders), c > ALL (SELECT c FROM orders)';
+	my $insert = 'INSERT INTO orders DEFAULT VALUES RETURNING id > (SELECT max(id) FROM orders),
+		c > ALL (SELECT c FROM orders)';
 
 	$node->safe_psql($database, <<'SQL');
 CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5),
@@ -84,7 +85,7 @@ SQL
 my $release = 0;
 for my $case (
 	[ '', '' ],
-	[ 'FUNCTION snowflake_shard(id bigint); Type: COMMENT' => "COMMENT ON FUNCTION snowflake_shard(bigint) IS 'another';\n" ],
+	[ 'FUNCTION comb_uuid(); Type: COMMENT' => "COMMENT ON FUNCTION comb_uuid() IS 'another';\n" ],
 	[ 'FUNCTION comb_uuid(); Type: ACL' => "REVOKE EXECUTE ON FUNCTION comb_uuid() FROM PUBLIC;\n" ],
 	[ 'TABLE stat_shards; Type: ACL' => "GRANT INSERT ON seqid.stat_shards TO PUBLIC;\n" ],
 	[ 'comb_uuid(); Type: FUNCTION' => "ALTER FUNCTION comb_uuid() PARALLEL RESTRICTED;\n" ],

@@ -14,7 +14,8 @@ my $built = "$build->{source}/seqid.so";
 my ($first, $next) = map { "$build->{source}/$_.so" } 'first', 'next';
 
 rename $built, $first or die $!;
-$build->make('clean') && $build->make('all', 'SEQID_VERSION=999.0.0', 'COPT=-DSHARED_STATE_VERSION=999') or die $build->{log};
+$build->make('clean') && $build->make('all', 'SEQID_VERSION=999.0.0', 'COPT=-DSHARED_STATE_VERSION=999')
+  or die $build->{log};
 rename $built, $next or die $!;
 
 # A process that has mapped the old file keeps it.
@@ -71,7 +72,8 @@ my ($new, $elsewhere) = map { new_session($_) } 'postgres', 'elsewhere';
 is($elsewhere->outcome($insert_many), '55000', 'a new session in another database is refused');
 is($new->outcome($_), '55000', "a new session is refused: $_")
   for $insert_many, (map { "SELECT $_" } 'snowflake_nextval()', 'snowflake53_nextval(6)', 'snowflake_nextblock(6, 3)',
-	'snowflake_witness(snowflake_make(now(), 5, 0))', 'comb_uuid()', 'comb_uuids(3)', 'comb_uuid_witness(comb_uuid_at(now()))'),
+	'snowflake_witness(snowflake_make(now(), 5, 0))', 'comb_uuid()', 'comb_uuids(3)',
+	'comb_uuid_witness(comb_uuid_at(now()))'),
   'CALL seqid.horizon()', map { "SELECT * FROM seqid.$_" } 'horizon_holders', 'stat_database', 'stat_shards';
 is($old->answer . $old->errors, '', 'the old one goes on');
 my %here = map { $_ => 1 } split /\n/, outcome($node, 'SELECT id FROM orders');
