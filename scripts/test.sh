@@ -61,21 +61,10 @@ build()
 		as_user make -s -C "$work/source" PG_CONFIG="$pg_config" CC="$1" PG_CFLAGS="$2" all install
 }
 
-# A library of a later release, whose shared memory has another version.
-build_next()
-{
-	say "building a later release"
-	as_user cp -r "$work/source" "$work/next" &&
-		as_user make -s -C "$work/next" PG_CONFIG="$pg_config" with_llvm=no clean &&
-		as_user make -s -C "$work/next" PG_CONFIG="$pg_config" with_llvm=no SEQID_VERSION=999.0.0 \
-			PG_CFLAGS="$gcc_warnings -DSHARED_STATE_VERSION=999" all
-}
-
 # installcheck ARGUMENT...: runs suites; empty lists leave the others out.
 installcheck()
 {
-	as_user env SEQID_NEXT_LIBRARY="$work/next/seqid.so" \
-		make -s -C "$work/source" PG_CONFIG="$pg_config" PROVE_FLAGS="${PROVE_FLAGS:---timer --jobs 2}" \
+	as_user make -s -C "$work/source" PG_CONFIG="$pg_config" PROVE_FLAGS="${PROVE_FLAGS:---timer --jobs 2}" \
 		installcheck "$@"
 }
 
@@ -93,10 +82,6 @@ run_suite()
 		regress) installcheck ISOLATION= "$server --temp-config=$work/defaults.conf" ;;
 		isolation) installcheck REGRESS= "$server --temp-config=$work/defaults.conf" ;;
 		tap) tap '' ;;
-		upgrade)
-			# Each file replaces what is installed.
-			build_next && PROVE_FLAGS=${PROVE_FLAGS:---timer} tap 't/upgrade/*.pl'
-			;;
 		stops)
 			build gcc "$gcc_warnings -DSEQID_TEST_STOPS -DDATABASE_STATES=8" &&
 				installcheck REGRESS= ISOLATION="horizon_stops intern_stops" "$server" &&

@@ -87,7 +87,8 @@ SELECT shard, shard_source FROM seqid.stat_server;
 -- many ids in one call
 --
 SELECT count(*) = :ids AS ids, count(DISTINCT id) = :ids AS different,
-       bool_and(id > previous) AS ascending, bool_and(:shard_of(id) = 11) AS own_shard
+       bool_and(id > previous) AS ascending, bool_and(:shard_of(id) = 11) AS own_shard,
+       max((:parts(id)).sequence) = :millisecond - 1 AS whole_milliseconds
   FROM (SELECT id, lag(id, 1, 0::bigint) OVER (ORDER BY n) AS previous
           FROM :nextvals(11, :ids) WITH ORDINALITY AS v(id, n)) compared;
 SELECT n AS asked, (SELECT count(*) FROM :nextvals(11, n)) AS returned

@@ -10,6 +10,7 @@ use Cwd qw(getcwd);
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Test::More ();
 
 # SeqidBuild->new($options of the compiler, faults): a fault is a list of a file of src/,
 # a function in it, a pattern, and its replacement.  A pattern that matches nothing is an
@@ -29,6 +30,7 @@ sub new_for ($class, $bin, $options, @faults)
 	my $self = bless {
 		source => "$directory/source",
 		install => "$directory/usr/lib/postgresql/$version",
+		scripts => "$directory/usr/share/postgresql/$version/extension",
 		findings => "$directory/findings" }, $class;
 
 	# The lists of tests are in the Makefile, not in what another make was asked for.
@@ -39,6 +41,16 @@ sub new_for ($class, $bin, $options, @faults)
 	system_or_bail('cp', '-r', qw(Makefile META.json seqid.control seqid--1.0.sql src sql expected specs examples), $self->{source});
 	$self->edit("src/$_->[0]", qr/^$_->[1]\b.*?^}/ms, @$_[ 2, 3 ]) for @faults;
 	$self->make('clean') && $self->make('all', 'install', "COPT=$options") or die $self->{log};
+	return $self;
+}
+
+# SeqidBuild->in_use: the sources as they are, in a server whose programs, library and scripts
+# every cluster of this test then uses.
+sub in_use ($class)
+{
+	my $self = $class->new('');
+
+	$ENV{PATH} = "$self->{install}/bin:$ENV{PATH}";
 	return $self;
 }
 
@@ -59,6 +71,16 @@ sub make ($self, @arguments)
 	$self->{log} = '';
 	return IPC::Run::run([ 'make', '-s', '-C', $self->{source}, "PG_CONFIG=$self->{install}/bin/pg_config", 'with_llvm=no', @arguments ],
 		'<', \'', '>&', \$self->{log});
+}
+
+# Asserts that regression tests pass in a server, and stops it.
+sub installcheck ($self, $node, @arguments)
+{
+	local @ENV{qw(PGHOST PGPORT)} = ($node->host, $node->port);
+
+	Test::More::ok($self->make('installcheck', 'ISOLATION=', @arguments), 'the regression tests pass')
+	  or Test::More::diag($self->{log}, map { slurp_file($_) } glob "$self->{source}/regression.diffs");
+	$node->stop;
 }
 
 # Lets a command run the server's program.
@@ -95,7 +117,7 @@ sub findings ($self)
 # libc comes before the sanitizers, because the server would hang with its first lock
 # inside libc.  So malloc() is libc's, and palloc() carves chunks from its blocks: no
 # sanitizer knows their ends.  The stack, static variables and all undefined behavior
-# are checked.  t/fuzz/ has the arithmetic in buffers that end where they should.
+# are checked.  t/fuzz/texts.pl has texts in buffers that end where they should.
 sub sanitized ($class, @faults)
 {
 	my $self = $class->new('-fsanitize=address,undefined -fno-sanitize-recover=all -fno-wrapv '

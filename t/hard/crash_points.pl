@@ -26,29 +26,22 @@ int
 fdatasync(int fd)
 {
 	int			(*real) (int) = dlsym(RTLD_NEXT, "fdatasync");
+	char		text[1024];
 	char		path[1024] = "";
-	char		command[4096];
-	int			pid = 0;
-	FILE	   *watched = fopen(getenv("SHIM_WATCHED"), "r");
 
-	if (watched)
-	{
-		if (fscanf(watched, "%d", &pid) != 1)
-			pid = 0;
-		fclose(watched);
-	}
-	snprintf(command, sizeof command, "/proc/self/fd/%d", fd);
-	if (pid != getpid() || readlink(command, path, sizeof path - 1) < 0 || !strstr(path, "pg_wal"))
+	/* Only WAL, and only of the session whose pid is in the name of a file. */
+	snprintf(text, sizeof text, "%s.%d", getenv("SHIM_WATCHED"), getpid());
+	if (access(text, F_OK) != 0)
+		return real(fd);
+	snprintf(text, sizeof text, "/proc/self/fd/%d", fd);
+	if (readlink(text, path, sizeof path - 1) < 0 || !strstr(path, "pg_wal"))
 		return real(fd);
 	if (unlink(getenv("SHIM_FAILS")) == 0)
 	{
 		errno = EIO;
 		return -1;
 	}
-	if (real(fd) != 0)
-		return -1;
-	snprintf(command, sizeof command, "%s .", getenv("SHIM_COPY"));
-	return system(command);
+	return real(fd) == 0 ? system(getenv("SHIM_COPY")) : -1;
 }
 C
 
@@ -58,7 +51,7 @@ sub init ($self, $node, @parameters) { return $node->init(@parameters) }
 sub start ($self, $node)
 {
 	local %ENV = (%ENV, LD_PRELOAD => "$directory/shim.so", SHIM_WATCHED => $watched, SHIM_FAILS => $fails,
-		SHIM_COPY => "sh $directory/copy.sh");
+		SHIM_COPY => "sh $directory/copy.sh .");
 
 	SeqidTest::start_again($node);
 }
@@ -134,7 +127,7 @@ sub tear ($from)
 $node->safe_psql('postgres', q{CREATE TABLE outbox (id bigserial PRIMARY KEY); SELECT intern_create('words');
 	CREATE FUNCTION ahead(minutes int) RETURNS timestamptz LANGUAGE sql AS $$ SELECT date_trunc('hour', clock_timestamp()) + minutes * interval '1 min' $$});
 my $session = SeqidSession->new($node);
-append_to_file($watched, $session->{pid});
+append_to_file("$watched.$session->{pid}", '');
 
 # Runs a statement; returns its answer, after checking servers that crash before it came.
 sub run ($sql)

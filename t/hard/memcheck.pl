@@ -3,7 +3,7 @@
 # Debian's server does not describe palloc() to it.  So memcheck knows which variables on
 # the stack were set, and the ends of blocks of malloc().  An allocation of up to 8 kB is
 # a chunk of a larger block, whose ends it does not know, and which stays set when palloc()
-# gives it again.  t/fuzz/rooms.pl gives the arithmetic buffers of its own.
+# gives it again.  t/fuzz/texts.pl has texts in buffers that end where they should.
 #
 # Every finding counts, wherever it is, because a value that was not set travels far.
 
@@ -11,7 +11,6 @@ use FindBin;
 use lib "$FindBin::RealBin/..";
 use SeqidTest;
 use SeqidBuild;
-use IPC::Run ();
 
 # Findings in Debian's own server:
 my $known = join '|',
@@ -20,8 +19,12 @@ my $known = join '|',
   'hash_search_with_hash_value.*smgrclose',    # the gaps of messages that relations are closed
   'overlap in (?:__)?memcpy_chk.*RE_compile_and_cache';    # a cache that moves its entries
 
-# Background work and parallel workers would take most of the time.
-my $conf = <<'CONF';
+$ENV{PGCTLTIMEOUT} = 600;
+sub start_under_memcheck
+{
+	my ($build, $name) = @_;
+	# Background work and parallel workers would take most of the time.
+	my $node = $build->server($name, <<'CONF');
 authentication_timeout = 600
 autovacuum = off
 jit = off
@@ -29,12 +32,6 @@ max_worker_processes = 0
 max_logical_replication_workers = 0
 max_parallel_workers_per_gather = 0
 CONF
-$ENV{PGCTLTIMEOUT} = 600;
-
-sub start_under_memcheck
-{
-	my ($build, $name) = @_;
-	my $node = $build->server($name, $conf);
 
 	$build->wrap("valgrind --quiet --num-callers=30 --trace-children=yes --log-file=$build->{findings}/%p");
 	$node->start;
@@ -45,21 +42,9 @@ my $build = SeqidBuild->new('-O1 -g');
 # 90 dictionaries take longer than everything else.
 $build->edit($_, qr/.*/s, qr/^-- The recipe: for all pairs.*?(?=^-- Fewer bits need)/ms, '')
   for 'sql/intern.sql', 'expected/intern.out';
-
-# Two databases at a time.  The limit ends only tests that hang.
-my $node = start_under_memcheck($build, 'memcheck');
-my %tests = (
-	interning => [ qw(install intern) ],
-	codecs => [ qw(install vectors snowflake_codec snowflake53_codec comb_codec scatter tenant_key bitpack
-		  jump_hash textcodec extremes) ]);
-my %output = map { $_ => '' } keys %tests;
-my %run = map { my $database = $_; $database => IPC::Run::start(
-		[ $ENV{PG_REGRESS}, "--bindir=$build->{install}/bin", "--inputdir=$build->{source}",
-			"--outputdir=" . PostgreSQL::Test::Utils::tempdir, '--host=' . $node->host, '--port=' . $node->port,
-			"--dbname=$database", @{ $tests{$database} } ],
-		'<', \'', '>&', \$output{$database}, IPC::Run::timeout(3600)) } keys %tests;
-ok($run{$_}->finish, "$_: the tests pass") or diag $output{$_} for sort keys %tests;
-$node->stop;
+$build->installcheck(start_under_memcheck($build, 'memcheck'),
+	'REGRESS=install intern vectors snowflake_codec snowflake53_codec comb_codec scatter tenant_key bitpack'
+	  . ' jump_hash textcodec extremes');
 is(join("\n", grep { !/$known/s } split /\n\n+/, $build->findings), '', 'no findings');
 
 # Planted faults are found.
@@ -67,7 +52,7 @@ my $faulty = SeqidBuild->new('-O1 -g',
 	[ 'bits/text_forms.h', 'crockford32_write', qr/i >= 0/, 'i > 0' ],	# the first digit is not set
 	[ 'bits/jump_hash.h', 'jump_hash_bucket', qr/int64\s+next = 0/, 'volatile int64 next' ],
 	[ 'intern/intern.c', 'intern_ids', qr/terms = alloc_many\(parts.count\K/, ' - 1' ]);
-$node = start_under_memcheck($faulty, 'faulty');
+my $node = start_under_memcheck($faulty, 'faulty');
 $node->psql('postgres', $_) for 'CREATE EXTENSION seqid',
   'SELECT jump_hash(1, 100)',
   q{SELECT crockford32_encode_uuid('00000000-0000-0000-0000-000000000000') = repeat('0', 26)},

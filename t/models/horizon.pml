@@ -4,58 +4,44 @@
  *
  * Backends of a database generate keys and insert them.  The first can have a parallel
  * worker.  The last can prepare its transaction, which some session commits or rolls back
- * later.  Readers ask for the horizon and then read the rows below it.  A key is its
- * millisecond.  Only the clock and the crashes are bounded.
+ * later.  Readers ask for the horizon, and rows below it must not become visible any more.
+ * A key is its millisecond.  Only the clock and the crashes are bounded.
  *
- * Each access to shared memory is a step, and so is a snapshot.  The clock shows any time
- * whenever a process reads it.  A crash loses everything except the mark and the prepared
- * transactions with their locks.  The mark is durable in one step here; see seqid.pml.
+ * Each access to shared memory is a step.  The clock shows any time whenever a process reads
+ * it.  A crash loses everything except the mark and the prepared transactions with their
+ * locks.  The mark is durable in one step here; see seqid.pml.
  *
  * Properties:
- *	  no row missed	No row becomes visible with a key below a horizon that a reader has
- *					used.
- *	  not back		A reader gets no earlier horizon than one that was published before
+ *	  promised		No row becomes visible with a key below a horizon that a reader has.
+ *	  before		A reader gets no earlier horizon than one that was published before
  *					it asked, also after a crash, with one exception.  A reader can
- *					overtake a backend between its read of min_key and its store of
- *					the slot.  The slot, and the lock if the backend prepares, are then
+ *					overtake a parallel group between its read of min_key and its store
+ *					of the slot.  The slot, and the lock if the leader prepares, are then
  *					earlier than this reader's horizon.  The published horizon makes up
  *					for that until a crash.  After it the horizon starts from the lock,
- *					and no row is missed.  With STRICT the exception is an error.  With
- *					SETTLED it cannot occur: the backend stores min_key in the slot
- *					again after it has registered.
+ *					and no row is missed.
  *	  advances		With PROGRESS: if all transactions end, the horizon reaches the
  *					clock, however transactions overlap.
  *
- * Left to the tests: other databases, except for a slot that a process of one has left;
- * the LSN for standbys; subtransactions; an empty transaction.
+ * Left to the tests: other databases (t/024_leftover_slot.pl has a slot that a process of
+ * one has left), the LSN for standbys, subtransactions, an empty transaction, and the order
+ * in which the server ends a transaction (specs/horizon_stops.spec).
  *
  * models.pl defines CLOCK_MAX=2 CRASHES=0 READERS=1 BACKENDS=2 WORKERS=0 PREPARES=0, and runs:
  *	  none WORKERS=1 PREPARES=1
  *	  none PREPARES=1 CRASHES=1
  *	  none BACKENDS=1 WORKERS=1 PREPARES=1 CRASHES=1
- *	  none BACKENDS=1 WORKERS=1 PREPARES=1 CRASHES=1 SETTLED STRICT
- *	  none BACKENDS=1 READERS=2 CRASHES=1
- *	  none AGAIN WORKERS=1
+ *	  none BACKENDS=1 READERS=2 PREPARES=1 CRASHES=1
  *	  none PROGRESS WORKERS=1
  *	  none PROGRESS PREPARES=1
  *	  promised CLAIM_BEFORE_SLOT: a key's time is chosen before the transaction registers
  *	  promised NO_BARRIER: min_key is read again before the slot is stored
  *	  promised READER_NO_BARRIER: min_key is stored after the slots are read
- *	  promised CLEAR_BEFORE_VISIBLE: the slot lapses before the row is visible
- *	  promised HAND_OVER_AT_END WORKERS=1: the worker has its own slot, and registers its
- *		leader at its end
- *	  promised LAPSE_BEFORE_LOCK PREPARES=1: PREPARE acquires its lock after the slot has
- *		lapsed
- *	  promised RELEASE_BEFORE_VISIBLE PREPARES=1: COMMIT PREPARED releases the lock first
  *	  promised LOCKS_BEFORE_SLOTS PREPARES=1: the reader reads the locks first
- *	  promised TRUST_LEFTOVER AGAIN: a slot with the right lxid counts even if it is later
- *		than min_key, as a process of another database has left it
- *	  promised PUBLISH_BEFORE_DURABLE CRASHES=1 MAY_GO_BACK: the mark covers a horizon only
- *		after it is published; the horizon goes back, too, which MAY_GO_BACK allows
+ *	  before NOT_COVERED CRASHES=1: the mark does not cover the horizon
  *	  before SLOT_WITHOUT_FLOOR CRASHES=1: min_key starts from nothing in each lifetime, and
  *		so do slots until a reader has asked
- *	  before STRICT PREPARES=1 CRASHES=1: the exception above
- *	  unseen READ_WITH_OLD_SNAPSHOT: the snapshot is older than the horizon
+ *	  before STORED_ONCE PREPARES=1 CRASHES=1: the exception above without a parallel group
  *	  cycle PUBLISHED_IN_SLOT PROGRESS: the slot has the published horizon, not min_key
  */
 
@@ -63,25 +49,14 @@
 
 #define NEVER		15				/* later than all times */
 
-/* AGAIN: a slot that a process of another database has left */
-#ifdef AGAIN
-#define LEFT_TIME	3				/* later than CLOCK_MAX */
-#define LEFT_LXID	1
-#else
-#define LEFT_TIME	0
-#define LEFT_LXID	0
-#endif
-
-/* shared memory; the worker has a slot and an lxid only in HAND_OVER_AT_END */
-#define WORKER		2
+/* shared memory */
 byte min_key = 0;
 byte published = 0;
-byte slot_time[3] = { LEFT_TIME, 0, 0 };
-byte slot_lxid[3] = { LEFT_LXID, 0, 0 };
-bool slot_settled[3];
-byte lxid[3];						/* 0 is no transaction */
+byte slot_time[2];
+byte slot_lxid[2];
+byte lxid[2];						/* 0 is no transaction */
 byte floor = 0;						/* the mark that this lifetime found */
-byte lifetime = 0;
+byte lifetime = 0;					/* the number of crashes */
 byte lxid_in_hand[READERS];			/* a reader's copy of a slot's lxid */
 bool working = false;				/* the first backend has a worker */
 bool preparing = false;				/* no other session can finish the transaction */
@@ -90,66 +65,37 @@ bool preparing = false;				/* no other session can finish the transaction */
 byte mark = 0;
 byte lock_time = NEVER;				/* of a prepared transaction */
 byte prepared_least = NEVER;
-byte crashes = 0;
 
 /* what the properties need */
 byte least[2] = NEVER;				/* the least key of the running transaction */
 byte promised = 0;					/* a reader has read up to here */
 byte not_below = 0;					/* no earlier horizon is correct */
-byte unseen = NEVER;				/* the least key that a snapshot is too old for */
 
-#ifdef SLOT_WITHOUT_FLOOR
-#define lower_end	(0)
-#else
-#define lower_end	(floor + 1)
-#endif
+#define lower_end	(SLOT_WITHOUT_FLOOR -> 0 : floor + 1)
 #define min_key_now	max(min_key, lower_end)
+#define slot_value	(PUBLISHED_IN_SLOT -> max(published, lower_end) : time)
 
-#ifdef PUBLISHED_IN_SLOT
-#define slot_value	max(published, lower_end)
-#else
-#define slot_value	(time)
-#endif
-
-#ifdef TRUST_LEFTOVER
-#define plausible	(true)
-#else
-#define plausible	(slot_seen <= time)
-#endif
-
-#ifdef READ_WITH_OLD_SNAPSHOT
-#define becomes_visible(key) \
-	assert((key) >= promised); unseen = min(unseen, key)
-#else
 #define becomes_visible(key) \
 	assert((key) >= promised)
-#endif
 
 /* After the last crash the mark does not matter. */
 #define cover(until) \
-	mark = (crashes < CRASHES -> max(mark, until) : 0)
+	mark = (lifetime < CRASHES -> max(mark, until) : 0)
 
 /*
  * A process's next transaction has an lxid that no reader has read from a slot and will
- * compare.  An ended transaction's slot can be cleared then, which saves states.  With
- * AGAIN the same lxid comes again and finds the old slot.
+ * compare.  An ended transaction's slot can be cleared then, which saves states.
  */
-#ifdef AGAIN
-#define next_lxid	1
-#define end_transaction(me) \
-	lxid[me] = 0
-#else
 #define in_hand(id)	(lxid_in_hand[0] == (id) || lxid_in_hand[READERS - 1] == (id))
 #define next_lxid	(!in_hand(1) -> 1 : (!in_hand(2) -> 2 : 3))
 #define end_transaction(me) \
-	lxid[me] = 0; slot_lxid[me] = 0; slot_time[me] = 0; slot_settled[me] = false
-#endif
+	lxid[me] = 0; slot_lxid[me] = 0; slot_time[me] = 0
 
 /* A crash ends what a process does and knows. */
 #define unless_crash(forget) \
 	unless { atomic { my_lifetime != lifetime -> my_lifetime = lifetime; forget } }
 #define forget_keys \
-	my_floor = 0; key = 0; clock = 0; slot_seen = 0; lxid_seen = 0; time = 0
+	my_floor = 0; key = 0; clock = 0; slot_seen = 0; lxid_seen = 0; time = 0; alone = false
 
 inline choose_key()
 {
@@ -160,8 +106,7 @@ inline choose_key()
 
 /*
  * Registers the transaction of the process that owns the slot; my_floor becomes the least
- * time of its next key.  Another process of the group can make the exchange fail.  A slot
- * with the right lxid counts while it is not later than min_key, whoever wrote it.
+ * time of its next key.  Another process of the group can make the exchange fail.
  */
 inline register(slot)
 {
@@ -169,40 +114,35 @@ inline register(slot)
 	:: atomic { slot_seen = slot_time[slot]; lxid_seen = slot_lxid[slot] }
 		atomic {
 			time = min_key_now;
-			when(lxid_seen == lxid[slot] && plausible, my_floor = time; break)
+			when(lxid_seen == lxid[slot], break)
 		}
 		atomic {
 			when(slot_time[slot] == slot_seen && slot_lxid[slot] == lxid_seen,
 				 slot_time[slot] = slot_value;
 				 slot_lxid[slot] = lxid[slot];
-				 slot_settled[slot] = false;
-				 my_floor = time;	/* with NO_BARRIER, that is all */
+				 alone = !(working && slot == 0) && !STORED_ONCE;
 				 break)
 		}
 	od;
-#ifdef SETTLED
-	time = min_key_now;
-	atomic { when(!slot_settled[slot], slot_time[slot] = time; slot_settled[slot] = true) }
-#endif
-	atomic {
-		slot_seen = 0; lxid_seen = 0; time = 0;
-#ifndef NO_BARRIER
-		my_floor = min_key_now
-#endif
-	}
+	do
+	:: atomic {
+			my_floor = (NO_BARRIER -> time : min_key_now);
+			when(!alone || my_floor == time,
+				 slot_seen = 0; lxid_seen = 0; time = 0; alone = false;
+				 break);
+			time = my_floor
+		}
+		slot_time[slot] = slot_value
+	od
 }
 
-/* Generates a key for the transaction of a backend. */
-inline generate(slot, backend)
+/* Generates a key for the transaction of a backend, whose slot has the same number. */
+inline generate(backend)
 {
-#ifdef CLAIM_BEFORE_SLOT
-	atomic { choose_key() };
-#endif
-	register(slot);
+	atomic { when(CLAIM_BEFORE_SLOT, choose_key()) }
+	register(backend);
 	atomic {
-#ifndef CLAIM_BEFORE_SLOT
-		choose_key();
-#endif
+		when(!CLAIM_BEFORE_SLOT, choose_key());
 		cover(key);
 		least[backend] = min(least[backend], key);
 		key = 0;
@@ -211,45 +151,37 @@ inline generate(slot, backend)
 }
 
 #define me		(_pid)
-#define alone	(!working || me != 0)	/* a leader waits for its worker */
+#define has_no_worker	(!working || me != 0)
 active [BACKENDS] proctype Backend()
 {
 	byte my_lifetime, my_floor, key, clock;
 	byte slot_seen, lxid_seen, time;
+	bool alone;
 
 	do
 	:: {
 		if
 		:: atomic { true -> lxid[me] = next_lxid };
-			generate(me, me)
+			generate(me)
 		:: atomic { me == 0 && WORKERS -> lxid[0] = next_lxid; working = true };
-			generate(me, me)
+			generate(me)
 		:: atomic { me == 0 && WORKERS -> lxid[0] = next_lxid; working = true }
 		fi;
 
 		if
-#ifdef CLEAR_BEFORE_VISIBLE
-		:: alone ->
-			lxid[me] = 0;
-			atomic { becomes_visible(least[me]); least[me] = NEVER }
-#else
 		:: atomic {					/* COMMIT */
-				alone ->
+				has_no_worker ->
 				becomes_visible(least[me]); least[me] = NEVER; end_transaction(me)
 			}
-#endif
 		:: atomic {					/* ROLLBACK */
-				alone ->
+				has_no_worker ->
 				least[me] = NEVER; end_transaction(me)
 			}
 		:: atomic {					/* PREPARE */
-				alone && me == BACKENDS - 1 && PREPARES && lock_time == NEVER ->
-#ifdef LAPSE_BEFORE_LOCK
-				lxid[me] = 0;
-#endif
+				has_no_worker && me == BACKENDS - 1 && PREPARES && lock_time == NEVER ->
 				preparing = true
 			}
-			lock_time = slot_time[me];
+			lock_time = max(slot_time[me], published);
 			atomic { prepared_least = least[me]; least[me] = NEVER };	/* durable */
 			atomic { end_transaction(me); preparing = false }
 		fi
@@ -262,24 +194,14 @@ active [WORKERS] proctype Worker()
 {
 	byte my_lifetime, my_floor, key, clock;
 	byte slot_seen, lxid_seen, time;
+	bool alone;
 
 end:
 	do
 	:: {
 		working;
-#ifdef HAND_OVER_AT_END
-		lxid[WORKER] = 1;
-		generate(WORKER, 0);
-		atomic {
-			slot_time[0] = (slot_lxid[0] == lxid[0] ->
-							min(slot_time[0], slot_time[WORKER]) : slot_time[WORKER]);
-			slot_lxid[0] = lxid[0]
-		}
-		atomic { lxid[WORKER] = 0; slot_lxid[WORKER] = 0; slot_time[WORKER] = 0; working = false }
-#else
-		generate(0, 0);
+		generate(0);
 		working = false
-#endif
 	} unless_crash(forget_keys)
 	od
 }
@@ -293,9 +215,6 @@ end:
 	do
 	:: {
 		prepared_least != NEVER && !preparing;
-#ifdef RELEASE_BEFORE_VISIBLE
-		lock_time = NEVER;
-#endif
 		atomic { if :: becomes_visible(prepared_least) :: true fi; prepared_least = NEVER }
 		lock_time = NEVER
 	} unless_crash(skip)
@@ -315,7 +234,6 @@ inline read_slot(slot)
 	}
 }
 
-/* Asks for the horizon, takes a snapshot, and reads the rows below the horizon. */
 active [READERS] proctype Reader()
 {
 	byte my_lifetime, horizon, clock, before;
@@ -324,65 +242,33 @@ active [READERS] proctype Reader()
 	do
 	:: {
 		atomic {
-#if READERS > 1
 			before = not_below;
-#endif
-#ifdef READ_WITH_OLD_SNAPSHOT
-			unseen = NEVER;
-#endif
-#ifdef PROGRESS
-			clock = CLOCK_MAX;
-#else
-			select (clock : 0 .. CLOCK_MAX);
-#endif
-#ifdef READER_NO_BARRIER
-			horizon = max(min_key, max(clock, floor + 1));
-#else
-			min_key = max(min_key, max(clock, floor + 1));
-#endif
-			clock = 0
+			select (clock : (PROGRESS -> CLOCK_MAX : 0) .. CLOCK_MAX);
+			clock = max(clock, floor + 1);
+			when(!NOT_COVERED, cover(clock))
 		}
-#ifndef READER_NO_BARRIER
-		horizon = min_key;
-#endif
-#ifdef LOCKS_BEFORE_SLOTS
-		horizon = min(horizon, lock_time);
-#endif
+		atomic { when(!READER_NO_BARRIER, min_key = max(min_key, clock)) }
+		atomic {
+			horizon = max(min_key, clock);
+			clock = 0;
+			when(LOCKS_BEFORE_SLOTS, horizon = min(horizon, lock_time))
+		}
 		read_slot(0);
-#ifdef HAND_OVER_AT_END
-		read_slot(WORKER);
-#endif
 #if BACKENDS > 1
 		read_slot(1);
 #endif
-#ifdef READER_NO_BARRIER
-		min_key = max(min_key, horizon);
-#endif
-#ifndef LOCKS_BEFORE_SLOTS
-		horizon = min(horizon, lock_time);
-#endif
-		horizon = max(horizon, published);
-#ifndef PUBLISH_BEFORE_DURABLE
-		cover(horizon);
-#endif
+		atomic {
+			when(READER_NO_BARRIER, min_key = max(min_key, horizon));
+			when(!LOCKS_BEFORE_SLOTS, horizon = min(horizon, lock_time))
+		}
 		published = max(published, horizon);
-		atomic {					/* the snapshot */
-#if READERS == 1
-			before = not_below;
-#endif
-#ifndef MAY_GO_BACK
+		atomic {
+			horizon = published;
 			assert(horizon >= before);
-#endif
 			not_below = max(not_below, horizon);
-#ifdef READ_WITH_OLD_SNAPSHOT
-			assert(unseen >= horizon);
-#endif
 			promised = max(promised, horizon);
 			horizon = 0; before = 0
 		}
-#ifdef PUBLISH_BEFORE_DURABLE
-		cover(published)
-#endif
 	} unless_crash(horizon = 0; clock = 0; before = 0; slot_seen = 0)
 	od
 }
@@ -391,32 +277,28 @@ active [READERS] proctype Reader()
  * A transaction whose commit record is durable but not visible yet counts as rolled back:
  * its row could have become visible before.
  */
-active [(CRASHES + 1) / 2] proctype Crash()
+active [CRASHES] proctype Crash()
 {
 	byte i;
 
 end:
 	do
 	:: atomic {
-			crashes < CRASHES ->
-			crashes++;
+			lifetime < CRASHES ->
 			lifetime++;
 			min_key = 0; published = 0; working = false; preparing = false;
-			for (i : 0 .. 2) {
-				slot_time[i] = 0; slot_lxid[i] = 0; slot_settled[i] = false; lxid[i] = 0
+			for (i : 0 .. 1) {
+				slot_time[i] = 0; slot_lxid[i] = 0; lxid[i] = 0; least[i] = NEVER
 			}
 			for (i : 0 .. READERS - 1) { lxid_in_hand[i] = 0 }
 			i = 0;
-			least[0] = NEVER; least[1] = NEVER;
 			floor = mark;
 			lock_time = (prepared_least == NEVER -> NEVER : lock_time);
-#ifndef STRICT
-			not_below = min(not_below, lock_time)
-#endif
+			when(WORKERS, not_below = min(not_below, lock_time))
 		}
 	od
 }
 
-#ifdef PROGRESS
+#if PROGRESS
 ltl advances { <> (promised >= CLOCK_MAX) }
 #endif

@@ -1,9 +1,10 @@
 # spin checks the models of t/models/ in all their states.
 #
 # The banner of each model lists its runs: a word of the assertion that must fail, or
-# "cycle" or "none", and definitions.  A correct model must have no error.  In a variant
-# that is wrong on purpose, spin must find the expected one, or the check would prove
-# nothing.  Runs with a star take minutes, and need SEQID_MODELS=all: at night, and after a
+# "cycle" or "none", and definitions.  A correct model must have no error.  A name without
+# a value is a variant that is wrong on purpose, 1 in its run and 0 in others.  There spin
+# must find the expected error, or the check would prove nothing.  PROGRESS is a search for
+# cycles.  Runs with a star take minutes, and need SEQID_MODELS=all: at night, and after a
 # change of the model or of what it describes.  The largest needs 3.5 GB.
 #
 # SEQID_MODELS can also be a pattern of the runs that are wanted.
@@ -20,8 +21,8 @@ $wanted = '' if $wanted eq 'all';
 sub check
 {
 	my ($model, $expected, %value) = @_;
-	# A search for cycles, in which each process is fair
-	my ($compile, @run) = exists $value{PROGRESS} ? ('-DNFAIR=3', '-a', '-f') : '-DSAFETY';
+	# Each process is fair in a search for cycles.
+	my ($compile, @run) = $value{PROGRESS} ? ('-DNFAIR=3', '-a', '-f') : '-DSAFETY';
 	my $log = '';
 
 	chdir PostgreSQL::Test::Utils::tempdir or die $!;
@@ -46,15 +47,15 @@ sub check
 for my $model (glob "$FindBin::RealBin/*.pml")
 {
 	my ($name) = $model =~ m{(\w+)\.pml$};
-	my $text = slurp_file($model);
-	my ($defaults, $list) = $text =~ m{^ \* models\.pl defines (.*), and runs:\n(.*?)^ \*/$}ms;
-	my @runs = $list =~ /^ \*\t(?!\t)(.*)$/mg or die "$model lists no runs";
+	my ($defaults, $list) = slurp_file($model) =~ m{^ \* models\.pl defines (.*), and runs:\n(.*?)^ \*/$}ms;
+	my @runs = map { [ /^(\*? *)(\w+) ?([^:]*)/ ] } $list =~ /^ \*\t(?!\t)(.*)$/mg or die "$model lists no runs";
+	my %default = ((map { $_ => 0 } map { $_->[2] =~ /\b([A-Z_]+)\b(?!=)/g } @runs), split /[ =]/, $defaults);
 
-	is(join(' ', grep { $list !~ /\b$_\b/ } $text =~ /^#(?:ifn?def|if defined\() ?(\w+)/mg), '', "$name: each variant has a run");
-	for (grep { "$_ $name" =~ /$wanted/ } @runs)
+	for (grep { "$_->[0]$_->[1] $_->[2] $name" =~ /$wanted/ } @runs)
 	{
-		my ($expected, $defines) = /^(?:\* |  )(\w+) ?([^:]*)/ or die "$model: $_";
-		my ($found, $states) = check($model, $expected, map { /(\w+)=?(.*)/ } split ' ', "$defaults $defines");
+		my ($star, $expected, $defines) = @$_;
+		my %run = map { /(\w+)=?(.*)/ && ($1 => length $2 ? $2 : 1) } split ' ', $defines;
+		my ($found, $states) = check($model, $expected, %default, %run);
 
 		is($found, $expected, "$name, $defines: $states states");
 	}

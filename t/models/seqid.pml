@@ -23,9 +23,7 @@
  *	* none CRASHES=2
  *	* none CRASHES=2 CLOCK_MAX=1 CANCELS=1
  *	  none CLOCK_MAX=1 CANCELS=1
- *	  issued MARK_AFTER_ID: an id is issued before the mark is flushed
  *	  issued NO_FLOOR: the mark of an earlier lifetime does not become the floor
- *	  issued LIFETIME_FIRST: the page gets the lifetime before the floor is raised
  *	  issued TRUST_PAGE: a mark on the page is relied on before it is flushed
  *	  issued LEVEL_OF_SESSION: a session under local relies on a mark that the standby
  *		lacks; only ids generated under on must not come again
@@ -65,27 +63,15 @@ byte cancels = 0;
 #define flush() \
 	disk_mark = page_mark; disk_lifetime = page_lifetime
 
-#define raise_floor(found_lifetime) \
-	when(found_lifetime != lifetime, floor = max(floor, page_mark))
-
 /* Compares WAL locations: in one lifetime, the later record has the higher mark. */
 #define replicated(mark) \
 	(standby_lifetime == lifetime && standby_mark >= (mark))
 
-#ifdef LEVEL_OF_SESSION
-#define waits		(on)
-#else
-#define waits		(true)
-#endif
-#define issue(id) \
-	assert(!issued[id]); issued[id] = waits
 
 active [2] proctype Backend()
 {
 	byte my_lifetime, known_durable, my_floor, id, mark;
-#ifdef LEVEL_OF_SESSION
-	bool on;						/* synchronous_commit: on or local */
-#endif
+	bool waits = true;				/* for the standby */
 
 start:
 	atomic { my_lifetime = lifetime; known_durable = 0; my_floor = 0; id = 0; mark = 0 }
@@ -94,58 +80,37 @@ reserve:
 	atomic {						/* compare-and-exchange of the shard's counter */
 		live(id = max(word + 1, max(clock, my_floor + 1)));
 		when(id >= IDS - LEASE, goto done);	/* the model has no more ids */
-		word = id
-#ifdef LEVEL_OF_SESSION
-		;
-		if :: on = true :: on = false fi
-#endif
+		word = id;
+		when(LEVEL_OF_SESSION, if :: waits = true :: waits = false fi)
 	}
 	when(id <= known_durable, goto leave);
-
-#ifdef MARK_AFTER_ID
-	step(issue(id));
-#endif
 
 	/* bring the mark up to the id */
 	atomic { (!locked || !alive); live(locked = true) }
 	if
 	:: page_lifetime == lifetime && page_mark >= id + LEASE / 2 -> skip
 	:: else ->						/* raise it, in the order of the accesses */
-#ifdef LIFETIME_FIRST
-		step(mark = page_lifetime; page_lifetime = lifetime);
-		atomic { locked = (alive -> false : locked) };
-		step(raise_floor(mark));
-		atomic { (!locked || !alive); live(locked = true) };
-#else
-#ifndef NO_FLOOR
-		step(raise_floor(page_lifetime));
-#endif
-#endif
+		step(when(page_lifetime != lifetime && !NO_FLOOR, floor = max(floor, page_mark)));
 		step(page_mark = max(page_mark, id + LEASE); page_lifetime = lifetime)
 	fi;
 	step(mark = page_mark; locked = false);
 
 	/* make it durable, also if another backend has raised it */
-#ifndef TRUST_PAGE
-	step(flush());
+	step(when(!TRUST_PAGE, flush()));
 	atomic {						/* a cancelled wait withholds the id */
 		if
 		:: !alive -> goto start
-		:: alive && (!waits || replicated(mark))
+		:: alive && (!waits || replicated(mark) || TRUST_PAGE)
 		:: alive && waits && !replicated(mark) && cancels < CANCELS ->
 			cancels++;
 			goto reserve
 		fi
 	}
-#endif
 	step(known_durable = mark; my_floor = floor);
-#ifdef MARK_AFTER_ID
-	goto reserve;
-#endif
 	when(id <= my_floor || id > known_durable, goto reserve);
 
 leave:
-	step(issue(id));
+	step(assert(!issued[id]); issued[id] = waits);
 	goto reserve;
 done:
 	skip

@@ -21,7 +21,6 @@
  *	  none OWN=1 LAST=1
  *	  row ONLY_IDS: xmax is not compared
  *	  row SNAPSHOT_FIRST: N is taken before the look finds the holders
- *	  row NO_SNAPSHOT: the bound of now is returned
  *	  due ONE_BOUND: only the newest bound is remembered
  *	  due OWN_ID_IS_NONE OWN=1 LAST=1: N lacks the id of the session's own transaction, which
  *		it prepares
@@ -30,6 +29,8 @@
 
 #include "macros.h"
 
+/* Processes and their slots, which are elements of the process array */
+#define me			(_pid)
 #define READER		WRITERS
 #define PREPARED	(WRITERS + 1)	/* has no process */
 #define SLOTS		(WRITERS + 2)
@@ -37,7 +38,7 @@
 
 #define bit_of(xid)	(1 << (xid))
 
-/* transactions; a slot is an element of the process array */
+/* transactions */
 bool locked[SLOTS];
 byte number[SLOTS];					/* of a holder */
 byte value[SLOTS];					/* 0 is none */
@@ -59,16 +60,8 @@ typedef Snapshot { byte xmax; byte xip };
 	snapshot.xmax = 0; snapshot.xip = 0
 #define below(xmax)	(bit_of(xmax) - 1)
 
-#ifdef ONLY_IDS
 #define contained(n, s) \
-	((s.xip & below(n.xmax) & ~n.xip) == 0)
-#elif defined(NO_SNAPSHOT)
-#define contained(n, s) \
-	(true)
-#else
-#define contained(n, s) \
-	(s.xmax >= n.xmax && (s.xip & below(n.xmax) & ~n.xip) == 0)
-#endif
+	((ONLY_IDS || s.xmax >= n.xmax) && (s.xip & below(n.xmax) & ~n.xip) == 0)
 #define visible(xid, s) \
 	((xid) < s.xmax && (s.xip & bit_of(xid)) == 0)
 
@@ -93,11 +86,7 @@ inline export_snapshot(s)
 	s.xip = below(s.xmax) & ~recorded & ~1
 }
 
-/* ------------------------------------------------------------------------
- * Transactions
- * ------------------------------------------------------------------------
- */
-
+/* Transactions */
 inline end_in_array(slot)
 {
 	latest = max(latest, xid[slot]);
@@ -108,7 +97,7 @@ inline end_in_array(slot)
 }
 
 #define has_transaction	(locked[me] || xid[me] > 0)
-#define write(me) \
+#define write \
 	:: atomic { !locked[me] -> locked[me] = true; number[me] = last } \
 	:: atomic { locked[me] && value[me] == 0 && last < LAST -> \
 			last++; value[me] = last; row[last] = OPEN } \
@@ -142,70 +131,37 @@ inline prepare()
 	atomic { xid[me] = 0; preparing = false }
 }
 
-proctype Writer(byte me)
+active [WRITERS] proctype Writer()
 {
 end:
 	do
-	write(me)
+	write
 	:: atomic { has_transaction -> skip }; end_transaction()
 	:: prepare()
 	od
 }
 
-/* COMMIT PREPARED and ROLLBACK PREPARED */
-proctype Finish()
-{
-end:
-	do
-	:: atomic {
-			xid[PREPARED] > 0 && !preparing ->
-			preparing = true;
-			if
-			:: recorded = recorded | bit_of(xid[PREPARED])
-			:: true
-			fi
-		}
-		atomic { end_in_array(PREPARED) }
-		atomic { locked[PREPARED] = false; number[PREPARED] = 0; preparing = false }
-	od
-}
-
-/* ------------------------------------------------------------------------
- * The reader
- * ------------------------------------------------------------------------
- */
-
-inline take_own_snapshot(n)
+/* The reader */
+inline take_own_snapshot()
 {
 	take_snapshot(n);
-#ifndef OWN_ID_IS_NONE
-	when(xid[me] > 0, n.xip = n.xip | bit_of(xid[me]))
-#endif
+	when(xid[me] > 0 && !OWN_ID_IS_NONE, n.xip = n.xip | bit_of(xid[me]))
 }
 
 /* Computes a bound and its N, and remembers both. */
 inline look()
 {
-	atomic { bound = last + 1 }
+	atomic { bound = last + 1; when(SNAPSHOT_FIRST, take_own_snapshot()) }
 	atomic {
-#ifdef SNAPSHOT_FIRST
-		take_own_snapshot(n);
-	}
-	atomic {
-#endif
 		for (i : 0 .. SLOTS - 1) {
 			when(locked[i], bound = min(bound, number[i] + 1))
 		}
 		i = 0
 	}
 	atomic {
-#ifndef SNAPSHOT_FIRST
-		take_own_snapshot(n);
-#endif
-#ifndef ONE_BOUND
-		when(in_statement && newest > 0 && contained(newest_n, s),
+		when(!SNAPSHOT_FIRST, take_own_snapshot());
+		when(in_statement && newest > 0 && contained(newest_n, s) && !ONE_BOUND,
 			 valid = newest; copy(valid_n, newest_n));
-#endif
 		newest = bound;
 		copy(newest_n, n);
 		bound = 0;
@@ -227,9 +183,7 @@ inline answer_statement()
 		answer = 0;
 		when(contained(newest_n, s), answer = newest);
 		when(valid > answer && contained(valid_n, s), answer = valid);
-#ifndef ANSWER_CHANGES
-		when(has_answer, answer = kept);
-#endif
+		when(has_answer && !ANSWER_CHANGES, answer = kept);
 		assert(!has_answer || answer == kept);
 		assert(answer >= due);
 		check_rows(answer);
@@ -244,7 +198,7 @@ inline end_statement()
 	in_statement = false; has_answer = false; kept = 0; due = 0; clear(s)
 }
 
-proctype Reader(byte me)
+active proctype Reader()
 {
 	Snapshot s, n, newest_n, valid_n;
 	byte bound, newest, valid, answer, kept, due, i;
@@ -258,22 +212,27 @@ end:
 	:: atomic { in_statement -> skip }; look(); answer_statement()
 	:: atomic { !in_statement -> skip }; look()
 #if OWN
-	write(me)
+	write
 	:: atomic { !in_statement && has_transaction -> skip }; end_transaction()
 	:: prepare()
 #endif
 	od
 }
 
-init
+/* COMMIT PREPARED and ROLLBACK PREPARED */
+active proctype Finish()
 {
-	byte i;
-
-	atomic {
-		for (i : 0 .. WRITERS - 1) {
-			run Writer(i)
+end:
+	do
+	:: atomic {
+			xid[PREPARED] > 0 && !preparing ->
+			preparing = true;
+			if
+			:: recorded = recorded | bit_of(xid[PREPARED])
+			:: true
+			fi
 		}
-		run Reader(READER);
-		run Finish()
-	}
+		atomic { end_in_array(PREPARED) }
+		atomic { locked[PREPARED] = false; number[PREPARED] = 0; preparing = false }
+	od
 }

@@ -5,10 +5,11 @@
 
 use v5.36;
 use FindBin;
-use lib $FindBin::RealBin, "$FindBin::RealBin/..";
+use lib "$FindBin::RealBin/..";
 use SeqidTest;
-use SeqidFiles;
+use SeqidBuild;
 
+my $build = SeqidBuild->in_use;
 my $no_file = '58P01';
 my $primary = new_server('primary', streaming => 1, conf => "seqid.shards = '5'\nseqid.allowed_shards = '5'\n");
 $primary->safe_psql('postgres', <<'SQL');
@@ -29,7 +30,7 @@ my $session = SeqidSession->new($primary);
 is($session->outcome($add), '', 'rows before');
 $standby->stop;
 
-remove_file(library());
+unlink "$build->{install}/lib/seqid.so" or die $!;
 is($session->outcome($add), '', 'a session that has loaded the library generates keys');
 my $expected = $session->outcome($rows);
 like($expected, qr/^6000\|/, 'rows');
@@ -69,9 +70,6 @@ is(outcome($primary, 'DROP EXTENSION seqid'), '', 'the extension is dropped');
 is(outcome($primary, $remaining), $before, 'all rows remain');
 is(outcome($primary, "INSERT INTO terms (term) VALUES ('new') RETURNING id > (SELECT max(id) FROM terms)"),
 	't', 'a dictionary without prefix_bits goes on above its ids');
-is( outcome($primary, "SELECT string_agg(DISTINCT atttypid::regtype::text, ' ') FROM pg_attribute
-	WHERE attrelid IN ('orders'::regclass, 'lines'::regclass, 'terms'::regclass) AND attnum > 0"),
-	'bigint text timestamp with time zone uuid', 'columns have types of the server');
 command_ok([ 'pg_dump', '-f', PostgreSQL::Test::Utils::tempdir . '/dump', $primary->connstr('postgres') ], 'a dump');
 $primary->stop;
 $primary->append_conf('postgresql.conf', "shared_preload_libraries = 'seqid'");
