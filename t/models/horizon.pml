@@ -23,7 +23,7 @@
  *	  advances		With PROGRESS: if all transactions end, the horizon reaches the
  *					clock, however transactions overlap.
  *
- * Left to the tests: other databases (t/024_leftover_slot.pl has a slot that a process of
+ * Left to the tests: other databases (t/019_horizon.pl has a slot that a process of
  * one has left), the LSN for standbys, subtransactions, an empty transaction, and the order
  * in which the server ends a transaction (specs/horizon_stops.spec).
  *

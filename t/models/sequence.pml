@@ -18,7 +18,7 @@
  *
  * Left to the tests: crashes and WAL, a copied file, savepoints, standbys, waiting for new
  * holders, a new file of the sequence (ALTER SEQUENCE), and a sequence that is set back,
- * which ends these promises.  What PostgreSQL's locks do is in specs/nextval_lock.spec.
+ * which ends these promises.  What PostgreSQL's locks do is in specs/sequence_horizon_held.spec.
  *
  * models.pl defines LAST=2 SESSIONS=2 PREPARES=0 LOSSES=0, and runs:
  *	  none PREPARES=1 LOSSES=1
