@@ -80,14 +80,20 @@ sub sql
 	  || die "$self->{path} has no recipe '$name'";
 }
 
-# SeqidPage::file_blocks($path): those of a file of SQL, which empty lines divide.  Blocks
-# without a statement are left out.
-sub file_blocks ($path)
+# SeqidPage::migration($recipe): the blocks of a file of examples/migration/, which empty
+# lines divide.  Blocks without a statement are left out.
+sub migration ($recipe)
 {
-	my ($recipe) = $path =~ /(\w+)\.sql$/;
-
 	return map { { recipe => $recipe, where => (statements($_))[0] =~ s/\n.*//sr, text => $_ } }
-	  grep { statements($_) } split /\n{2,}/, contents($path);
+	  grep { statements($_) } split /\n{2,}/, contents("examples/migration/$recipe.sql");
+}
+
+# SeqidPage::migration_tables($recipe, $rows): its tables, with so many rows.
+sub migration_tables ($recipe, $rows)
+{
+	my ($tables) = grep { $_->{text} =~ /^-- $recipe\.sql\n/ } migration('tables');
+
+	return "\\set rows $rows\n$tables->{text}";
 }
 
 # SeqidPage::contents(@paths): of files, one after the other.

@@ -3,41 +3,32 @@
 
 use v5.36;
 use FindBin;
-use lib $FindBin::RealBin, "$FindBin::RealBin/..";
-use SeqidMigration;
+use lib "$FindBin::RealBin/..";
 use SeqidTest;
 use SeqidPage;
 
 my $node = new_server('shop', conf => "client_min_messages = error\nseqid.allowed_shards = '0-30, 32-1023'\n");
+my ($session, $other);
 
-# The blocks before the first that contains a text, and the others.
-sub split_at ($text, @blocks)
-{
-	my ($first) = grep { $blocks[$_]{text} =~ /$text/ } 0 .. $#blocks;
-
-	return ([ @blocks[ 0 .. $first - 1 ] ], [ @blocks[ $first .. $#blocks ] ]);
-}
-
-# vary($recipe, $what, $change, sub ($name, $session, @blocks) { ... }): runs the sub in a
-# database of its own, in which the tables of the recipe were created with 200 rows and then
-# changed.  The blocks end with the exchange of columns.
-sub vary ($recipe, $what, $change, $test)
+# Two sessions in a database of its own, in which the tables of a recipe were created with 200
+# rows and then changed.  Returns the blocks before the first that contains a text, and the others.
+sub vary ($recipe, $change, $text)
 {
 	state $number = 0;
 	my $database = 'variation' . ++$number;
-	my @blocks = blocks_of($recipe);
+	my @blocks = SeqidPage::migration($recipe);
+	my ($first) = grep { $blocks[$_]{text} =~ /$text/ } 0 .. $#blocks;
 
-	pop @blocks while grep({ $_->{text} =~ /CALL exchange_column/ } @blocks) && $blocks[-1]{text} !~ /CALL exchange_column/;
-	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	$node->safe_psql($database, join "\n", 'CREATE EXTENSION seqid;',
-		(map { slurp_file("examples/migration/$_.sql") } 'in_batches', 'exchange_column'), tables($recipe, 200), $change);
-	my $session = SeqidSession->new($node, $database);
-	$test->("$recipe, $what", $session, @blocks);
-	$session->close;
+	add_database($node, $database);
+	$node->safe_psql($database, $_)
+	  for (map { slurp_file("examples/migration/$_.sql") } 'in_batches', 'exchange_column'),
+	  SeqidPage::migration_tables($recipe, 200), $change;
+	($session, $other) = map { SeqidSession->new($node, $database) } 1 .. 2;
+	return ([ @blocks[ 0 .. $first - 1 ] ], [ @blocks[ $first .. $#blocks ] ]);
 }
 
-# Runs blocks, and what a client does after each.  Returns the first error's SQLSTATE.
-sub apply ($session, $client, @blocks)
+# Runs blocks, and what a client does after each statement.  Returns the first error's SQLSTATE.
+sub apply ($client, @blocks)
 {
 	for my $statement (map { (SeqidPage::statements($_->{text}), $client || ()) } @blocks)
 	{
@@ -49,72 +40,41 @@ sub apply ($session, $client, @blocks)
 	return '';
 }
 
-# A trigger of the user that sets a column of rows that clients insert.
+# A trigger of the user that sets a column of rows that clients insert
 sub trigger_sql ($table, $name, $assignment)
 {
 	return "CREATE FUNCTION assign() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN $assignment; RETURN NEW; END \$\$;
 		CREATE TRIGGER $name BEFORE INSERT ON $table FOR EACH ROW EXECUTE FUNCTION assign()";
 }
 
+#
+# integer_keys: triggers, a replication worker, a lost connection
+#
 my $visit = 'INSERT INTO visits (customer_id) VALUES (7)';
-
-for my $case (
-	[ 'a trigger that changes the reference', trigger_sql('visits', 'zed', 'NEW.customer_id := 9'), $visit, 9 ],
-	[ 'rows of a replication worker, with other defaults', "SELECT current_database() AS own \\gset
-		ALTER DATABASE :own SET default_transaction_isolation = 'repeatable read'; ALTER DATABASE :own SET DateStyle = 'German';
-		ALTER DATABASE :own SET TimeZone = 'America/Havana'",
-		"SET session_replication_role = replica; $visit; RESET session_replication_role", 7 ])
-{
-	my ($what, $change, $client, $reference) = @$case;
-
-	vary('integer_keys', $what, $change, sub ($name, $session, @blocks) {
-		is(apply($session, $client, @blocks), '', $name);
-		is($session->outcome("SELECT count(*) > 5, bool_and(customer_id = $reference) FROM visits WHERE id > 200"), 't|t', "$name: all are there");
-	});
-}
-for my $case (
-	[ 'a trigger that fires after all', trigger_sql('visits', 'zzzz', 'NEW.customer_id := 9'), '23514' ],
-	[ 'an index that the recipe does not have', 'CREATE UNIQUE INDEX ON visits (customer_id, at)', '55000' ])
-{
-	my ($what, $change, $error) = @$case;
-
-	vary('integer_keys', $what, $change, sub ($name, $session, @blocks) {
-		is(apply($session, $visit, @blocks), $error, "$name: is refused");
-		is($session->outcome("SELECT atttypid::regtype FROM pg_attribute WHERE attrelid = 'visits'::regclass AND attname = 'customer_id'"), 'integer', "$name: nothing has changed");
-	});
-}
-vary('integer_keys', 'a reference that can be NULL', 'ALTER TABLE visits ALTER customer_id DROP NOT NULL; INSERT INTO visits (customer_id) VALUES (NULL)', sub ($name, $session, @blocks) {
-	my ($columns, $rest) = split_at('CALL in_batches', @blocks);
-
-	# The file has this constraint in a comment.
-	is(apply($session, '', @$columns, { text => 'ALTER TABLE visits DROP CONSTRAINT new_customer_id_same,
-		ADD CONSTRAINT new_customer_id_same CHECK (new_customer_id IS NOT DISTINCT FROM customer_id) NOT VALID' }), '', "$name: columns");
-	is(apply($session, 'INSERT INTO visits (customer_id) VALUES (NULL)', @$rest), '', $name);
-	is($session->outcome('SELECT count(customer_id), count(*) > 205 FROM visits'), '200|t', "$name: stays NULL");
-});
-vary('integer_keys', 'kill -9 within the batches', "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0
+my ($before, $rest) = vary('integer_keys', trigger_sql('visits', 'zed', 'NEW.customer_id := 9') . ";
+	CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0
 		AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END';
-	CREATE TRIGGER hold BEFORE UPDATE ON visits FOR EACH ROW WHEN (NEW.id = 150) EXECUTE FUNCTION hold()", sub ($name, $session, @blocks) {
-	my ($before, $rest) = split_at('CALL in_batches', @blocks);
-	my $database = $session->query('SELECT current_database()');
-	my $client = SeqidSession->new($node, $database);
+	CREATE TRIGGER hold BEFORE UPDATE ON visits FOR EACH ROW WHEN (NEW.id = 150) EXECUTE FUNCTION hold()", 'CALL in_batches');
+# A worker fires no trigger but those of the recipe.
+my $client = "$visit; SET session_replication_role = replica; $visit; RESET session_replication_role";
+is(apply($client, @$before), '', 'integer_keys: columns');
+$other->query('SELECT pg_advisory_lock(1)');
+$session->send($rest->[0]{text});
+wait_until_blocked($node, $session);
+$other->query("SELECT pg_terminate_backend($session->{pid}), pg_advisory_unlock(1)");
+$session->abandon;
+$session = $other;
+is(apply($client, @$rest), '', 'integer_keys: the block is run again, in another session');
+is($session->outcome('SELECT customer_id, count(*) > 5 FROM visits JOIN customers c ON c.id = customer_id WHERE visits.id > 200
+	GROUP BY 1 ORDER BY 1'), "7|t\n9|t", 'integer_keys: no reference is lost, and the trigger is followed');
 
-	apply($session, $visit, @$before);
-	$client->query('SELECT pg_advisory_lock(1)');
-	$session->send($rest->[0]{text});
-	wait_until_blocked($node, $session);
-	$session->kill_backend;
-	$_->abandon for $session, $client;
-	$node->{_pid} = undef;
-	start_again($node);
-	my $again = SeqidSession->new($node, $database);
-	is(apply($again, $visit, @$rest), '', "$name: the block is run again");
-	is($again->outcome('SELECT count(*) FROM customers c JOIN visits ON customer_id = c.id WHERE c.id <= 200'), $again->query('SELECT count(*) FROM visits'), "$name: no reference is lost");
-	$again->close;
-});
+vary('integer_keys', trigger_sql('visits', 'zzzz', 'NEW.customer_id := 9'), 'CALL');
+is(apply($visit, SeqidPage::migration('integer_keys')), '23514', 'integer_keys: a trigger that fires after all is refused');
 
+#
 # Times around changes of summer time, in a session of another zone.  An hour of local time
-# that comes twice is read as the second one.
+# that comes twice is read as the second one.  Blocks are run again, as after a crash.
+#
 for my $case (
 	[ 'old_numbers', 'memos', 'snowflake', 'id, body', 'row_number() OVER (), NULL' ],
 	[ 'random_uuids', 'documents', 'comb_uuid', 'title', "''" ],
@@ -122,90 +82,54 @@ for my $case (
 {
 	my ($recipe, $table, $kind, $columns, $values) = @$case;
 
-	vary($recipe, 'summer time', "TRUNCATE $table CASCADE; ALTER TABLE $table ADD instant timestamptz;
+	($before, $rest) = vary($recipe, "TRUNCATE $table CASCADE; ALTER TABLE $table ADD instant timestamptz;
 		INSERT INTO $table ($columns, instant, created_at) SELECT $values, i, i AT TIME ZONE 'America/New_York'
 		  FROM (VALUES ('2024-03-10'), ('2024-11-03')) d(day),
-			   generate_series(day::timestamptz - interval '1 day', day::timestamptz + interval '1 day', interval '10 minutes') i", sub ($name, $session, @) {
-		my @blocks = blocks_of($recipe);
-		my $check = pop @blocks;
+			   generate_series(day::timestamptz - interval '1 day', day::timestamptz + interval '1 day', interval '10 minutes') i",
+		"INTO ${table}_map");
+	my $check = $rest->[-1]{text};
 
-		$session->query("SET TimeZone = 'Europe/Berlin'");
-		is(apply($session, '', @blocks), '', $name);
-		is($session->outcome($check->{text}), 't|t', "$name: the sample has its zone");
-		is($session->outcome("SELECT count(*) > 500, bool_and(t = instant OR t = instant + interval '1 hour' AND t AT TIME ZONE 'America/New_York' = created_at)
-				FROM (SELECT ${kind}_timestamp(id) AS t, instant, created_at FROM $table) k"), 't|t', "$name: times are those of the rows");
-		$session->query("UPDATE $table SET created_at = created_at + interval '45 minutes'");
-		is($session->outcome($check->{text}), 't|f', "$name: times of another zone are found");
-	});
-}
-vary('old_numbers', 'a LIMIT, numbers of the old sequence, and all again', "INSERT INTO memos (id, created_at) VALUES (201, NULL), (202, '2021-01-01'), (203, '2022-12-31 18:59')", sub ($name, $session, @blocks) {
-	my ($before, $rest) = split_at('snowflake_backfill', @blocks);
-	my $client = "INSERT INTO memos (id) SELECT max(id) + 1 FROM memos WHERE id < 1000000";
-	my ($number) = SeqidPage::statements($rest->[0]{text});
-
-	is(apply($session, '', @$before, { text => "$number LIMIT 50" }) . apply($session, $client, @$rest), '', $name);
-	is(apply($session, '', @$rest), '', "$name: again");
-	is($session->outcome('SELECT count(*), count(*) FILTER (WHERE id < 1000000), count(*) FILTER (WHERE snowflake_shard(id) = 31), (SELECT count(DISTINCT new_id) FROM memos_map) FROM memos'),
-		'206|3|203|203', "$name: each has one id, but for those without a time");
-	is($session->outcome("INSERT INTO memos (id, created_at) VALUES (300, '2024-01-01')"), '', "$name: an old row comes later");
-	is(apply($session, '', @$rest), '22023', "$name: is refused");
-});
-vary('old_numbers', 'a foreign key that does not follow', '', sub ($name, $session, @blocks) {
-	my ($before, $rest) = split_at('snowflake_backfill', @blocks);
-
-	$session->query('CREATE TABLE memos_map (old_id bigint PRIMARY KEY, new_id bigint NOT NULL UNIQUE)');
-	is(apply($session, '', @$rest), '23503', "$name: is refused");
-});
-
-my $reply = "INSERT INTO replies (note_id) SELECT id FROM notes WHERE title = 'note 7'";
-
-# Whether all of the replies that clients have added are to that note.
-sub replies_are_to ($session, $title)
-{
-	return $session->outcome("SELECT bool_and(title = '$title'), count(*) > 3 FROM replies r LEFT JOIN notes n ON n.id = note_id WHERE r.id > 201");
+	$session->query("SET TimeZone = 'Europe/Berlin'");
+	is(apply('', @$before, $rest->[0], @$rest), '', "$recipe: a block is repeated");
+	is($session->outcome($check), 't|t', "$recipe: the sample has its zone");
+	is($session->outcome("SELECT count(*) > 500, bool_and(t = instant
+				OR t = instant + interval '1 hour' AND t AT TIME ZONE 'America/New_York' = created_at)
+			FROM (SELECT ${kind}_timestamp(id) AS t, instant, created_at FROM $table) k"), 't|t', "$recipe: times are those of the rows");
+	$session->query("UPDATE $table SET created_at = created_at + interval '45 minutes'");
+	is($session->outcome($check), 't|f', "$recipe: times of another zone are found");
 }
 
-vary('uuid_to_bigint', 'a client with an old snapshot', '', sub ($name, $session, @blocks) {
-	my ($before, $rest) = split_at('UNIQUE INDEX CONCURRENTLY', @blocks);
-	my $client = SeqidSession->new($node, $session->query('SELECT current_database()'));
+#
+# old_numbers: rows that keep their numbers, and numbers of the old sequence
+#
+($before, $rest) = vary('old_numbers',
+	"INSERT INTO memos (id, created_at) VALUES (201, NULL), (202, '2021-01-01'), (203, '2022-12-31 18:59')", 'INTO memos_map');
+is(apply('', @$before) . apply('INSERT INTO memos (id) SELECT max(id) + 1 FROM memos WHERE id < 1000000', @$rest), '', 'old_numbers');
+is(apply('', @$rest), '', 'old_numbers: again');
+is($session->outcome('SELECT count(*) FILTER (WHERE id < 1000000), bool_and(snowflake_shard(new_id) = 31)
+	FROM memos LEFT JOIN memos_map ON new_id = id'), '3|t', 'old_numbers: three rows have no time of this epoch');
 
-	$client->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
-	is(apply($session, '', @$before), '', $name);
-	$session->send($rest->[0]{text});
-	wait_until_blocked($node, $session);
-	is($client->outcome($reply), '', "$name: its reply");
-	$client->query('COMMIT');
-	$session->answer;
-	is(apply($session, $reply, @$rest[ 1 .. $#$rest ]), '', "$name: the other steps");
-	is(replies_are_to($session, 'note 7'), 't|t', "$name: no reference is lost");
-	$client->close;
-});
-vary('uuid_to_bigint', 'a writer that cannot read the table', "CREATE ROLE regress_writer; GRANT INSERT ON replies TO regress_writer; GRANT USAGE ON SEQUENCE replies_id_seq TO regress_writer;"
-	. trigger_sql('replies', 'zed', "NEW.note_id := (SELECT note_id FROM public.replies WHERE id = 9)") . '; ALTER FUNCTION assign() SECURITY DEFINER', sub ($name, $session, @blocks) {
-	my ($before, $rest) = split_at('replies_both FOREIGN', @blocks);
-	my $exchange = pop @$rest;
+#
+# uuid_to_bigint: a client with an old snapshot, a writer that cannot read, a value that is lost
+#
+($before, $rest) = vary('uuid_to_bigint', 'CREATE ROLE regress_writer; GRANT INSERT ON replies TO regress_writer;
+	GRANT USAGE ON SEQUENCE replies_id_seq TO regress_writer', 'UNIQUE INDEX CONCURRENTLY');
+$other->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+is(apply('', @$before), '', 'uuid_to_bigint: the old rows');
+$session->send($rest->[0]{text});
+wait_until_blocked($node, $session);
+is($other->outcome("INSERT INTO replies (note_id) SELECT id FROM notes WHERE title = 'note 7'"), '', 'uuid_to_bigint: an old snapshot');
+$other->query('COMMIT');
+$session->answer;
+my $note = $session->query("SELECT id FROM notes WHERE title = 'note 7'");
+my ($exchange, $check) = splice @$rest, -2;
+is(apply("SET ROLE regress_writer; SET search_path = ''; INSERT INTO public.replies (note_id) VALUES ('$note');
+	RESET search_path; RESET ROLE", @$rest[ 1 .. $#$rest ]), '', 'uuid_to_bigint: a writer that cannot read');
+$session->query(trigger_sql('replies', 'zzzz', 'NEW.new_note_id := NULL'));
+is($session->outcome("INSERT INTO replies (note_id) VALUES ('$note')"), '23503', 'uuid_to_bigint: a value that is lost');
+is(apply('', $exchange), '', 'uuid_to_bigint: the exchange');
+is($session->outcome("SELECT bool_and(title = 'note 7'), count(*) > 5
+	FROM replies r LEFT JOIN notes n ON n.id = note_id WHERE r.id > 201"), 't|t', 'uuid_to_bigint: no reference is lost');
 
-	is(apply($session, '', @$before), '', $name);
-	is(apply($session, "SET ROLE regress_writer; SET search_path = ''; INSERT INTO public.replies (note_id) VALUES (NULL); RESET search_path; RESET ROLE", @$rest), '', "$name: writes");
-	is(apply($session, '', $exchange), '', "$name: exchange");
-	is(replies_are_to($session, 'note 9'), 't|t', "$name: its trigger is followed");
-});
-vary('uuid_to_bigint', 'a new value that is lost', trigger_sql('replies', 'zzzz', 'NEW.note_id := NEW.note_id'), sub ($name, $session, @blocks) {
-	my ($before, $rest) = split_at('INDEX CONCURRENTLY replies', @blocks);
-
-	is(apply($session, '', @$before), '', $name);
-	$session->query("CREATE OR REPLACE FUNCTION assign() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.new_note_id := NULL; RETURN NEW; END'");
-	is($session->outcome($reply), '23503', "$name: is refused");
-});
-vary('uuid_to_bigint', 'rows that were numbered twice', '', sub ($name, $session, @blocks) {
-	my ($before, $rest) = split_at('snowflake_backfill', @blocks);
-
-	apply($session, '', @$before);
-	$session->query((SeqidPage::statements($rest->[0]{text}))[0]);
-	$session->query("UPDATE notes SET new_id = m.new_id FROM notes_map m WHERE old_id = id AND title < 'note 5'");
-	is(apply($session, '', @$rest), '', $name);
-	is($session->outcome("SELECT count(DISTINCT id), bool_and(snowflake_timestamp(id) AT TIME ZONE 'America/New_York' = created_at) FROM notes"), '200|t', "$name: each has one id");
-});
-
-$node->stop;
+$node->stop('immediate');
 done_testing();
