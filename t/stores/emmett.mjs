@@ -9,20 +9,16 @@ const keepOpen = { canHandle: ['Noted'], handle: (events) => Promise.all(events.
 async function writer(url) {
   const store = getPostgreSQLEventStore(url, { projections: [{ type: 'inline', projection: keepOpen }] });
   await store.schema.migrate();
-  return {
-    async append(stream, key, promise) {
-      before.set(key, promise);
-      await store.appendToStream(stream, [{ type: 'Noted', data: { key } }]);
-    },
-    close: () => store.close(),
+  return async (stream, key, promise) => {
+    before.set(key, promise);
+    await store.appendToStream(stream, [{ type: 'Noted', data: { key } }]);
   };
 }
 
 async function reader(url, handle) {
   const consumer = getPostgreSQLEventStore(url, { schema: { autoMigration: 'None' } }).consumer();
   consumer.reactor({ processorId: 'reader', eachMessage: (event) => { handle(event.data.key); } });
-  const running = consumer.start();
-  return async () => { await consumer.close(); await running; };
+  consumer.start();
 }
 
 // The package reads in the order of transaction_id, and continues after a global_position.

@@ -18,31 +18,24 @@ const tables = `
   CREATE TABLE subscriptions (consumer_name text PRIMARY KEY, last_processed_position bigint NOT NULL,
     last_processed_transaction_id bigint, created_at timestamptz, updated_at timestamptz);`;
 
-function connect(connectionString) {
-  return new Kysely({ dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString, max: 8 }) }) });
-}
+const connect = (pool) => new Kysely({ dialect: new PostgresDialect({ pool }) });
 
 async function writer(url) {
-  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  const pool = new pg.Pool({ connectionString: url, max: 8 });
   await pool.query(tables);
-  await pool.end();
-  const db = connect(url);
+  const db = connect(pool);
   const store = getKyselyEventStore({ db, logger });
-  return {
-    append: (stream, key, promise) => store.withSession(async ({ eventStore }) => {
-      await eventStore.appendToStream(stream, [{ type: 'Noted', data: { key } }]);
-      await promise;
-    }),
-    close: () => db.destroy(),
-  };
+  return (stream, key, promise) => store.withSession(async ({ eventStore }) => {
+    await eventStore.appendToStream(stream, [{ type: 'Noted', data: { key } }]);
+    await promise;
+  });
 }
 
 async function reader(url, handle) {
-  const db = connect(url);
+  const db = connect(new pg.Pool({ connectionString: url, max: 8 }));
   const consumer = createKyselyEventStoreConsumer({ db, logger });
   consumer.subscribeToAll(async (event) => handle(event.data.key));
   await consumer.start();
-  return async () => { await consumer.stop(); await db.destroy(); };
 }
 
 testStore({ name: 'kysely', sequence: 'emt_global_message_position', writer, reader, interleave: lateCommit, losesByInterleaving: true });

@@ -7,37 +7,28 @@ const way = process.argv[2];
 async function writer(url) {
   const pool = new pg.Pool({ connectionString: url, max: 8 });
   await pool.query('CREATE TABLE events (id bigserial PRIMARY KEY, key text NOT NULL)');
-  return {
-    async append(stream, key, before) {
-      const client = await pool.connect();
-      await client.query('BEGIN');
-      await client.query('INSERT INTO events (key) VALUES ($1)', [key]);
-      await before;
-      await client.query('COMMIT');
-      client.release();
-    },
-    close: () => pool.end(),
+  return async (stream, key, before) => {
+    const client = await pool.connect();
+    await client.query('BEGIN');
+    await client.query('INSERT INTO events (key) VALUES ($1)', [key]);
+    await before;
+    await client.query('COMMIT');
+    client.release();
   };
 }
 
 async function reader(url, handle, kind) {
   const source = way === 'view' && kind === 'seqid' ? 'settled.events' : 'events';
-  const client = new pg.Client(url);
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
   let last = 0;
-  let running = true;
-  await client.connect();
-  const done = (async () => {
-    while (running) {
-      const { rows } = await client.query(`SELECT * FROM ${source} WHERE id > $1 ORDER BY id LIMIT 100`, [last]);
-      for (const row of rows) {
-        handle(row.key);
-        last = row.id;
-      }
-      if (rows.length === 0) await sleep(100);
+  (async function read() {
+    const { rows } = await pool.query(`SELECT * FROM ${source} WHERE id > $1 ORDER BY id LIMIT 100`, [last]);
+    for (const row of rows) {
+      handle(row.key);
+      last = row.id;
     }
-    await client.end();
+    setTimeout(read, rows.length === 0 ? 100 : 0);
   })();
-  return () => { running = false; return done; };
 }
 
 testStore({ name: `loader_${way}`, sequence: 'events_id_seq', writer, reader, interleave: lateCommit, losesByInterleaving: true });

@@ -1,6 +1,6 @@
 # Event stores from npm, and a program that can only send one SELECT: each as it is, and
-# with examples/stores/NAME.sql, in two databases of one server at the same time.  And
-# PostGraphile.
+# with examples/stores/NAME.sql, in two databases of one server at the same time.  And two
+# programs that make JSON of an id.
 #
 # STORES="emmett dcb" chooses programs.  SEQID_MINUTES sets the length of each run that is
 # measured; with it, programs run one after the other.
@@ -13,10 +13,13 @@ use SeqidTest;
 use SeqidNode;
 
 my $directory = PostgreSQL::Test::Utils::tempdir;
-my $node = new_server('stores', extension => 0, conf => "listen_addresses = '127.0.0.1'\n");
+my $node = new_server('stores', extension => 0, conf => "listen_addresses = '127.0.0.1'\nwal_level = logical\n");
 
 append_to_file($node->data_dir . '/pg_hba.conf', "host all all 127.0.0.1/32 trust\n");
 $node->reload;
+# Newer minor versions allow only libraries that this setting names.
+reconfigure($node, output_plugin_libraries => 'wal2json')
+  if $node->safe_psql('postgres', "SELECT count(*) FROM pg_settings WHERE name = 'output_plugin_libraries'");
 $node->safe_psql('postgres', 'CREATE ROLE reader LOGIN; CREATE TABLE another (n int)');
 
 # The programs find their packages above them.
@@ -25,7 +28,7 @@ symlink SeqidNode::modules('t/stores'), "$directory/node_modules";
 
 # Programs mostly wait: for their own pauses between two reads, and for open transactions.
 my @running;
-for my $store (split ' ', $ENV{STORES} // 'loader_view loader_policy emmett dcb kysely postgraphile')
+for my $store (split ' ', $ENV{STORES} // 'loader_view loader_policy emmett dcb kysely bigints')
 {
 	my ($program, @argument) = split /_/, $store;
 	local @ENV{qw(PGPORT PGUSER)} = ($node->port, scalar getpwuid $<);
