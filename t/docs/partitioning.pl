@@ -12,21 +12,19 @@ my $node = new_server('shop');
 my $page = SeqidPage->new('docs/partitioning.md');
 my ($recipe) = $page->recipe('partitions');
 
-for my $zone (qw(UTC Africa/Cairo America/Santiago America/Havana Asia/Beirut))
+for my $zone (qw(UTC Africa/Cairo America/Havana))
 {
-	my $name = $zone =~ s/\W/_/gr;
-	my $calls = "SET client_min_messages = error; CALL add_event_partitions('2026-01-01', '2026-07-01', '1 day');";
+	my $name = lc $zone =~ s{/}{_}r;
 
-	$node->safe_psql('postgres', "CREATE DATABASE \"$name\"");
+	add_database($node, $name);
 	# The page's own partitions begin at midnight of UTC.
-	$node->safe_psql($name, "CREATE EXTENSION seqid; $recipe->{text}
-		DROP TABLE events; CREATE TABLE events (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+	$node->safe_psql($name, "$recipe->{text} DROP TABLE events;
+		CREATE TABLE events (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
 		ALTER PROCEDURE add_event_partitions SET timezone = '$zone'");
-	is(outcome($node, $name, "SET timezone = 'Asia/Tokyo'; $calls"), '', "$zone: half a year");
-	is(outcome($node, $name, "SET timezone = 'America/Anchorage'; SET datestyle = 'German'; $calls
-			CALL add_event_partitions('2026-07-01', '2026-12-31', '1 day'); CALL add_event_partitions('2026-12-30', '2026-12-31', '12 hours')"),
-		'', "$zone: the rest from a session with other settings");
-	is(outcome($node, $name, "SET timezone = '$zone';
+	is(outcome($node, $name, "SET client_min_messages = error; SET timezone = 'Asia/Tokyo'; SET datestyle = 'German';
+			CALL add_event_partitions('2026-01-01', '2026-07-01', '1 day');
+			CALL add_event_partitions('2026-07-01', '2026-12-31', '1 day'); CALL add_event_partitions('2026-12-30', '2026-12-31', '12 hours');
+			SET timezone = '$zone'; SET datestyle = 'ISO';
 			INSERT INTO events SELECT snowflake_make(at, 5, 0)
 			  FROM generate_series(timestamptz '2026-01-01', timestamptz '2027-01-01' - interval '1 minute', '10 minutes') at;
 			SELECT count(DISTINCT tableoid), count(*) FILTER (WHERE tableoid::regclass::text <> to_char(snowflake_timestamp(id), '\"events_\"YYYY_MM_DD')) <= 6
@@ -38,8 +36,8 @@ sub attached ($name, $before)
 {
 	my ($prove, $attach) = map { $_->{text} } $page->recipe('existing table');
 
-	$node->safe_psql('postgres', "CREATE DATABASE $name");
-	$node->psql($name, "CREATE EXTENSION seqid; $prove INSERT INTO orders VALUES (snowflake_make('2026-03-10 12:00+00', 5, 0)); $before
+	add_database($node, $name);
+	$node->psql($name, "$prove INSERT INTO orders VALUES (snowflake_make('2026-03-10 12:00+00', 5, 0)); $before
 		SET client_min_messages = debug1; $attach", stderr => \my $said, on_error_die => 1);
 	is($node->safe_psql($name, 'SELECT count(*), min(tableoid::regclass::text) FROM orders'), '1|orders_old', "$name: the row is in the partition");
 	return $said;
