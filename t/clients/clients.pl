@@ -13,6 +13,7 @@ use SeqidNode;
 use SeqidPage;
 
 my $directory = PostgreSQL::Test::Utils::tempdir;
+my $chosen = $ENV{CLIENTS} // 'c go java node psql python ruby rust';
 my $java = '/usr/lib/jvm/default-java/bin';
 my $class_path = join ':', '.', map { "/usr/share/java/$_.jar" } qw(postgresql hibernate-core hibernate-commons-annotations
   geronimo-jpa_2.0_spec geronimo-jta-1.2-spec javassist antlr dom4j commons-collections3 slf4j-api slf4j-nop);
@@ -72,50 +73,16 @@ sub start_client ($language, $command, $program)
 		init => sub { chdir "$directory/clients/$language" or die $! });
 }
 
-sub start_program ($language, $program)
-{
-	my $database = lc "shop_$program";
-
-	$node->safe_psql('postgres', "CREATE DATABASE $database OWNER client");
-	$node->safe_psql($database, "CREATE EXTENSION seqid; ALTER DATABASE $database SET seqid.shards = 5");
-	return start_client($language, 'run', $program);
-}
-
-my @running;
-
-# Waits until one of the programs that run has ended.
-sub finish_program
-{
-	my $run;
-
-	until (($run) = grep { !$_->{harness}->pumpable } @running)
-	{
-		$_->{harness}->pump_nb for @running;
-		select undef, undef, undef, 0.05;
-	}
-	@running = grep { $_ != $run } @running;
-	SeqidNode::finish($run);
-}
-
-# Whether lines are in a text, one after the other, indented alike or not.
-sub has_lines ($text, @lines)
-{
-	my ($least) = sort { $a <=> $b } map { /^(\s*)\S/ ? length $1 : () } @lines;
-	my $pattern = join '\s*\n', map { /\S/ ? '\g{indent}' . quotemeta(substr($_, $least) =~ s/\s+$//r) : '' } @lines;
-
-	$pattern =~ s/\\g\{indent\}/(?<indent>[ \\t]*)/;
-	return $text =~ /^$pattern\s*$/m;
-}
-
-# What is wrong with an excerpt: a line of three dots stands for any lines.
+# What is wrong with an excerpt: a line of three dots stands for any lines, and spaces before
+# a line do not matter.
 sub fault_in_excerpt ($page, $block)
 {
 	my $from = $block->{from};
 
 	return $block->{language} =~ /^(sql|sh|)$/ ? () : "$block->{where}: does not say where it is from" if !defined $from;
-	my $text = slurp_file(dirname($page->{path}) . "/$from");
-	my @parts = grep { /\S/ } split /^\s*\W*\.\.\.\W*\n/m, $block->{text};
-	return map { has_lines($text, split /\n/) ? () : "$block->{where}: not in $from" } @parts;
+	my $text = slurp_file(dirname($page->{path}) . "/$from") =~ s/^\s+//mgr;
+	my @parts = grep { $_ ne '' } split /^\W*\.\.\.\W*\n/m, $block->{text} =~ s/^\s+//mgr;
+	return map { index("\n$text", "\n$_") >= 0 ? () : "$block->{where}: not in $from" } @parts;
 }
 
 my $page = SeqidPage->new('docs/clients.md');
@@ -123,33 +90,39 @@ is(join("\n", map { fault_in_excerpt($page, $_) } @{ $page->{blocks} }), '', 'do
 
 # The programs are compiled in a copy.
 system_or_bail('cp', '-R', 'examples/clients', $directory);
-my %chosen;
-for my $chosen (split ' ', $ENV{CLIENTS} // join ' ', sort keys %languages)
+symlink SeqidNode::modules('examples/clients/node'), "$directory/clients/node/node_modules";
+my @programs;
+for my $language (sort keys %languages)
 {
-	my ($language) = split '/', $chosen;
-	my @programs = grep { "$language/$_/" =~ m{^\Q$chosen\E/} } @{ $languages{$language}{programs} } or die "no such client: $chosen";
-
-	push @{ $chosen{$language} }, @programs;
+	for my $program (@{ $languages{$language}{programs} })
+	{
+		push @programs, [ $language, $program ] if " $chosen " =~ m{ $language(/$program)? };
+	}
 }
+die "no such client: $chosen" unless @programs;
 
 # Compilers run while the programs of other languages do, four at a time.
-my %preparing = map { $_ => start_client($_, 'prepare', '') } grep { $languages{$_}{prepare} } sort keys %chosen;
-for my $language (sort { exists $preparing{$a} <=> exists $preparing{$b} || $a cmp $b } keys %chosen)
+my %preparing;
+$preparing{$_} //= start_client($_, 'prepare', '') for grep { $languages{$_}{prepare} } map { $_->[0] } @programs;
+@programs = sort { exists $preparing{ $a->[0] } <=> exists $preparing{ $b->[0] } } @programs;
+while (my @batch = splice @programs, 0, 4)
 {
-	symlink SeqidNode::modules('examples/clients/node'), "$directory/clients/node/node_modules" if $language eq 'node';
-	my $prepared = $preparing{$language};
-	if ($prepared && !$prepared->{harness}->finish)
+	my @running;
+
+	for (@batch)
 	{
-		fail("$language is ready to run");
-		diag($prepared->{out}, $prepared->{err});
-		next;
+		my ($language, $program) = @$_;
+		my $database = lc "shop_$program";
+
+		if (my $prepared = delete $preparing{$language})
+		{
+			ok($prepared->{harness}->finish, "$language is ready to run") or diag($prepared->{out}, $prepared->{err});
+		}
+		$node->safe_psql('postgres', "CREATE DATABASE $database OWNER client");
+		$node->safe_psql($database, "CREATE EXTENSION seqid; ALTER DATABASE $database SET seqid.shards = 5");
+		push @running, start_client($language, 'run', $program);
 	}
-	for my $program (@{ $chosen{$language} })
-	{
-		finish_program() if @running == 4;
-		push @running, start_program($language, $program);
-	}
+	SeqidNode::finish($_) for @running;
 }
-finish_program() while @running;
 $node->stop;
 done_testing();

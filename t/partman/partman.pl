@@ -106,7 +106,7 @@ all_are(
 	[ '20 days of silence: a COMB has its partition', 0, "SELECT count(*) FROM letters_default WHERE body = 'after silence'" ],
 	[ '20 days of silence: an id has none, until partition_data_proc moves it', 't', "
 		CREATE TEMP TABLE before AS TABLE visits_default; CALL partman.partition_data_proc('public.visits');
-		SELECT tableoid::regclass::text = 'visits_p' || snowflake_first(date_trunc('day', now()))
+		SELECT visits.tableoid::regclass::text = 'visits_p' || snowflake_first(date_trunc('day', now()))
 		  FROM visits JOIN before USING (id) WHERE visits.page = 'after silence'" ]);
 
 run_sql('UPDATE partman.part_config SET ignore_default_data = false');
