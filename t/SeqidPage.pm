@@ -5,7 +5,6 @@
 # text:
 #
 #	<!-- not run: needs a standby -->
-#	<!-- only on 15 to 16 -->           or: only on 18 and later
 #	<!-- only headings compared: counters -->
 #	<!-- from ../examples/clients/psql/poll.sql -->
 #	<!-- recipe: serial -->             names the blocks up to the next heading or recipe
@@ -44,7 +43,7 @@ sub new ($class, $path)
 			$block = { where => "$path:$number", language => $1, text => '', recipe => $recipe, %comments };
 			%comments = ();
 		}
-		elsif ($line =~ /^<!-- (not run|only on|only headings compared|from|recipe):? (.*) -->$/)
+		elsif ($line =~ /^<!-- (not run|only headings compared|from|recipe):? (.*) -->$/)
 		{
 			$comments{$1} = $2;
 			$recipe = $2 if $1 eq 'recipe';

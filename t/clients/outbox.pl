@@ -16,10 +16,8 @@ my $standby = new_standby($node, 'replica');
 my $directory = PostgreSQL::Test::Utils::tempdir;
 
 $node->safe_psql('postgres', $_->{text}) for map { $page->recipe($_) } 'table', 'outbox';
-$node->safe_psql('postgres', slurp_file('examples/outbox/notify.sql'));
-$node->safe_psql('postgres', <<'SQL');
-INSERT INTO outbox_reader (name) VALUES ('python'), ('node');
-SQL
+$node->safe_psql('postgres', $_)
+  for slurp_file('examples/outbox/notify.sql'), "INSERT INTO outbox_reader (name) VALUES ('python'), ('node')";
 
 sub file ($name, $text)
 {
@@ -51,7 +49,6 @@ my %readers = (
 	naive => in_psql('naive', $node, ''),
 	standby => in_psql('standby', $standby, 'AND id < (SELECT bound FROM outbox_settled)'),
 	naive_standby => in_psql('naive_standby', $standby, ''),
-	settle => [ '/usr/bin/python3', 'examples/outbox/settle.py' ],
 	python => [ '/usr/bin/python3', 'examples/outbox/reader.py', 'python' ],
 	node => [ 'node', 'examples/outbox/reader.js', 'node' ]);
 my $writers = file('think.sql', <<'SQL');
@@ -77,7 +74,7 @@ my $quick = file('quick.sql', 'INSERT INTO outbox (topic) VALUES ($$quick$$);');
 
 $ENV{NODE_PATH} = SeqidNode::modules('examples/clients/node');
 @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
-spawn("$directory/$_.read", @{ delete $readers{settle} }) for 'settle';
+spawn("$directory/settle.read", '/usr/bin/python3', 'examples/outbox/settle.py');
 poll_until { outcome($standby, 'SELECT bound > 2 FROM outbox_settled') eq 't' } or die 'no bound comes';
 spawn("$directory/$_.read", @{ $readers{$_} }) for keys %readers;
 system_or_bail('pgbench', '-n', '-c8', '-T', int 60 * ($ENV{SEQID_MINUTES} // 0.2), '-f', "$writers\@8", '-f', "$quick\@1");

@@ -15,17 +15,6 @@ use IPC::Run ();
 
 my ($begin, $end) = ('@@@ begin ', '@@@ end ');
 
-# Why the block is not run on this server.
-sub reason_to_skip ($block, $major)
-{
-	return $block->{'not run'} if $block->{'not run'};
-	return unless $block->{'only on'};
-	my ($first, $last) = $block->{'only on'} =~ /^(\d+) (?:to (\d+)|and later)$/
-	  or die "$block->{where}: only on $block->{'only on'}?";
-	return if $major >= $first && $major <= ($last // $major);
-	return "only on $block->{'only on'}";
-}
-
 # Runs blocks in one psql.  Returns what it printed for each, by where the block is, and
 # which of them it ran to their end.
 sub run_blocks ($node, @blocks)
@@ -87,18 +76,15 @@ sub comparable ($block, $printed)
 
 sub test_blocks ($node, $page)
 {
-	my ($major) = $node->pg_version =~ /^(\d+)/;
 	my @blocks = grep { $_->{language} eq 'sql' } @{ $page->{blocks} };
-	my ($printed, $ended) = run_blocks($node, grep { !reason_to_skip($_, $major) } @blocks);
+	my ($printed, $ended) = run_blocks($node, grep { !$_->{'not run'} } @blocks);
 
 	for my $block (@blocks)
 	{
 		my $where = $block->{where};
 	  SKIP:
 		{
-			my $reason = reason_to_skip($block, $major);
-
-			skip "$where: $reason", 1 if $reason;
+			skip "$where: $block->{'not run'}", 1 if $block->{'not run'};
 			ok($ended->{$where}, $where) or diag($printed->{$where} // 'not reached');
 			next unless $ended->{$where} && $block->{output};
 			my ($got, $expected) = comparable($block, $printed->{$where});
