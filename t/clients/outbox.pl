@@ -59,12 +59,6 @@ INSERT INTO outbox (topic) VALUES ('first');
 \sleep :think ms
 \if :dice <= 2
 ROLLBACK;
-\elif :dice <= 4
-SAVEPOINT tried;
-INSERT INTO outbox (topic) VALUES ('rolled back');
-ROLLBACK TO tried;
-INSERT INTO outbox (topic) VALUES ('second');
-COMMIT;
 \else
 INSERT INTO outbox (topic) SELECT 'more' FROM generate_series(1, 3);
 COMMIT;

@@ -27,9 +27,6 @@ is_outcome('0', 'a random uuid is not accepted', 'SELECT count(private_id(gen_ra
 is_outcome('0', 'nor one with a bit changed', "SELECT count(private_id(encode(set_bit(good, bit, 1 - get_bit(good, bit)), 'hex')::uuid))
 	FROM generate_series(0, 127) bit, (SELECT uuid_send(public_id(514677055346987008)) AS good) v");
 
-like(outcome($node, "EXPLAIN (COSTS OFF) SELECT item FROM orders WHERE id = private_id('5f4a1c6e-31b1-93fd-5fd3-5a7d9b2a5e0d')"),
-	qr/^Index Scan using orders_pkey on orders\n\s+Index Cond: \(id = private_id\(/, 'it is a lookup by key');
-
 # A role that can call the functions cannot read the key, nor make them call its own.
 is_outcome('42501', 'the application cannot read the key', 'SET ROLE shop_app; SELECT key FROM public_ids.secret');
 is_outcome('7', "the application's own functions and tables are not used", q{SET ROLE shop_app;
@@ -43,8 +40,6 @@ is_outcome('13189a6a-e4ab-07ae-70a3-aabd30be99de', 'a known key: as another prog
 	"UPDATE public_ids.secret SET key = '\\x000102030405060708090a0b0c0d0e0f'; SELECT public_id(1)");
 is_outcome('', 'another key: forged', "UPDATE public_ids.secret SET key = '\\x010102030405060708090a0b0c0d0e0f';
 	SELECT private_id('13189a6a-e4ab-07ae-70a3-aabd30be99de')");
-is_outcome('23505', 'a second key is refused', 'INSERT INTO public_ids.secret VALUES (public_ids.gen_random_bytes(16))');
-is_outcome('23514', 'and so is a short one', "UPDATE public_ids.secret SET key = '\\x00'");
 
 $node->stop;
 done_testing();

@@ -23,19 +23,18 @@ async function until(condition, what) {
   throw new Error(`waited in vain until ${what}`);
 }
 
-async function session(database) {
+// Runs statements in a session that stays open.
+async function session(database, sql) {
   const client = new pg.Client(url(database));
   await client.connect();
-  return client;
+  const { rows } = await client.query(sql);
+  return { client, rows };
 }
 
 async function query(database, sql) {
-  const client = await session(database);
-  try {
-    return (await client.query(sql)).rows;
-  } finally {
-    await client.end();
-  }
+  const { client, rows } = await session(database, sql);
+  await client.end();
+  return rows;
 }
 
 export const waitForLocks = (database, sessions = 1) => until(async () =>
@@ -49,10 +48,8 @@ class Variant {
     this.forget();
   }
 
-  forget() {
-    this.seen = [];       // what the handler got: {key, at}
-    this.appended = [];   // what has been committed: {key, at}
-  }
+  // What the handler got, and what has been committed: {key, at}
+  forget() { Object.assign(this, { seen: [], appended: [] }); }
 
   async start() {
     await query('postgres', `CREATE DATABASE ${this.database}`);
@@ -61,11 +58,10 @@ class Variant {
     await query(this.database, 'GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO reader');
     if (this.kind === 'seqid') {
       // A file can alter the role, which programs must not do at the same time.
-      const lock = await session('postgres');
-      await lock.query('SELECT pg_advisory_lock(1)');
+      const lock = await session('postgres', 'SELECT pg_advisory_lock(1)');
       await query(this.database, 'CREATE EXTENSION seqid');
       await query(this.database, readFileSync(new URL(`../../examples/stores/${this.store.name}.sql`, import.meta.url), 'utf8'));
-      await lock.end();
+      await lock.client.end();
     } else {
       await query(this.database, 'GRANT SELECT ON ALL SEQUENCES IN SCHEMA public TO reader');
     }
@@ -128,8 +124,7 @@ async function run(variant, beside) {
   const { store, kind } = variant;
   variant.forget();
   const began = performance.now();
-  const other = await session(beside === 'another table' ? variant.database : 'postgres');
-  if (beside) await other.query('BEGIN; INSERT INTO another VALUES (1)');
+  const other = await session(beside === 'another table' ? variant.database : 'postgres', beside ? 'BEGIN; INSERT INTO another VALUES (1)' : '');
   const writer = async (stream, pause, before) => {
     while (performance.now() < began + 60000 * SEQID_MINUTES) {
       await variant.append(stream, before?.());
@@ -141,7 +136,8 @@ async function run(variant, beside) {
   const last = await variant.append('last');
   if (kind === 'seqid') await variant.sees(last);
   if (kind === 'stock' && store.waitsForAny && beside) check(`${store.name}, stock: waits for a transaction of ${beside}`, variant.seen.length === 0);
-  await other.end();
+  await other.client.query('COMMIT');
+  await other.client.end();
   await variant.sees(last);
   if (kind === 'seqid') check(`${store.name}, seqid: nothing lost or twice beside ${beside ?? 'no transaction'}`, variant.lost() + variant.twice() === 0);
 
