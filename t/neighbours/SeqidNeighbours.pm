@@ -5,13 +5,13 @@ package SeqidNeighbours;
 
 use v5.36;
 use Exporter 'import';
-use PostgreSQL::Test::Utils ();
 use Test::More ();
 
-our @EXPORT = qw(create errors_of own_tests_pass used_beside);
+our @EXPORT = qw(create errors_of used_beside);
 
 my $use = <<'SQL';
-CREATE TABLE seqid_orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5), key uuid NOT NULL DEFAULT comb_uuid(), word bigint);
+CREATE TABLE seqid_orders (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5), word bigint,
+	key uuid NOT NULL DEFAULT comb_uuid());
 DO $$ BEGIN PERFORM intern_create('seqid_words'); END $$;
 INSERT INTO seqid_orders (word) SELECT intern_id('seqid_words', (n % 7)::text) FROM generate_series(1, 100) n;
 CALL seqid.horizon();
@@ -20,13 +20,13 @@ SELECT count(*) = 100 AND count(DISTINCT key) = 100 AND min(snowflake_shard(id))
 DROP TABLE seqid_orders, seqid_words;
 SQL
 
-
-sub create ($extension) { return qq(CREATE EXTENSION "$extension" CASCADE) }
+sub create ($extension) { return qq(CREATE EXTENSION IF NOT EXISTS "$extension" CASCADE) }
 
 # answer_of($node, $database, @statements): what they return, and errors in one line.
 sub answer_of ($node, $database, @statements)
 {
-	my ($status, $out, $err) = $node->psql($database, join(";\n", 'SET client_min_messages = error', @statements), on_error_stop => 1);
+	my ($status, $out, $err) = $node->psql($database,
+		join(";\n", 'SET client_min_messages = error', @statements), on_error_stop => 1);
 
 	return join '', $out, map { " $_" } $err =~ /(?:ERROR|FATAL|PANIC|server closed).*/g;
 }
@@ -45,20 +45,6 @@ sub used_beside ($node, $database, $what, @statements)
 
 	# The horizon, and that all is right.
 	Test::More::like($answer, qr/\n?t$/, $what) or Test::More::diag($answer);
-}
-
-# own_tests_pass($node, $beside, @arguments): asserts that seqid's tests pass on this server; the
-# arguments are of make.
-sub own_tests_pass ($node, $beside, @arguments)
-{
-	# The variables of the make that runs this test are not for the one that it runs.
-	local %ENV = map { $_ => $ENV{$_} } grep { !/^M.*FLAGS$|^MAKE|^TAP_TESTS$/ } keys %ENV;
-	local @ENV{qw(PGHOST PGPORT)} = ($node->host, $node->port);
-	# Two files of tests can do this at the same time.
-	my $output = PostgreSQL::Test::Utils::tempdir;
-
-	Test::More::ok(PostgreSQL::Test::Utils::run_log([ 'make', '-s', 'PG_CONFIG=pg_config', "EXTRA_REGRESS_OPTS=--outputdir=$output", @arguments, 'installcheck' ]), "seqid's tests beside $beside")
-	  or Test::More::diag(map { -e $_ ? PostgreSQL::Test::Utils::slurp_file($_) : () } "$output/regression.diffs");
 }
 
 1;
