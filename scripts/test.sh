@@ -14,9 +14,9 @@ usage='usage: scripts/test.sh [--quick] [SUITE...]
              upgrade replaces the library and the script under running sessions;
              stops holds sessions between two accesses to shared memory.
              Any folder of t/ that has a file "packages" is a suite too.
-  SEQID_MINUTES, SEQID_SEED, SEQID_FAULTS, PROVE_TESTS, PACKAGES
-             length and seed of random runs; the least number of failovers under
-             Patroni; the files that prove runs; packages to install besides'
+  SEQID_MINUTES, SEQID_SEED, PROVE_TESTS, PACKAGES
+             length and seed of random runs; the files that prove runs; packages to
+             install besides'
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/scripts/lib.sh"

@@ -16,7 +16,8 @@ $ENV{PGSERVICEFILE} = "$directory/services";
 my @server = map { new_server("server$_", conf => "seqid.shards = '4$_'") } 0 .. 3;
 my $router = new_server('router');
 
-append_to_file("$directory/services", join '', map { '[' . $_->name . "]\nhost=" . $_->host . "\nport=" . $_->port . "\ndbname=postgres\n" } @server);
+append_to_file("$directory/services", "[$_->{_name}]\nhost=$_->{_host}\nport=$_->{_port}\ndbname=postgres\n")
+  for @server;
 $server[$_]->safe_psql('postgres', '\set start ' . ($_ + 1) . q{
 	CREATE TABLE customer (key bigint PRIMARY KEY, id bigint DEFAULT snowflake_nextval(), name text);
 	CREATE FUNCTION customer_put(key bigint, name text) RETURNS bigint LANGUAGE sql AS
