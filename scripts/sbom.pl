@@ -13,14 +13,22 @@ use POSIX qw(strftime);
 my $archive = shift or die "usage: scripts/sbom.pl ARCHIVE\n";
 open my $in, '<', 'META.json' or die "META.json: $!";
 my $meta = JSON::PP->new->utf8->decode(do { local $/; <$in> });
-my ($name, $version) = @$meta{qw(name version)};
-my $download = "https://api.pgxn.org/dist/$name/$version/" . basename($archive);
+my ($name, $version, $maintainer) = ($meta->{name}, $meta->{version}, $meta->{maintainer}[0]);
 my ($requires) = $meta->{prereqs}{runtime}{requires}{PostgreSQL} =~ /^(\d+)/;
 my $committed = qx(git log -1 --format=%ct) or die "not a commit\n";
 my $checksum = Digest::SHA->new(256)->addfile($archive, 'b')->hexdigest;
 
-# Of SPDX's list of licenses, PGXN's name "postgresql".
-my %package = (filesAnalyzed => JSON::PP::false, licenseConcluded => 'PostgreSQL', licenseDeclared => 'PostgreSQL');
+# A package, with the license that SPDX calls PostgreSQL
+sub package_of ($name, $version, $address, %other)
+{
+	return { SPDXID => "SPDXRef-$name", name => $name, versionInfo => $version, downloadLocation => $address,
+		filesAnalyzed => JSON::PP::false, licenseConcluded => 'PostgreSQL', licenseDeclared => 'PostgreSQL', %other };
+}
+
+sub relation ($from, $type, $to)
+{
+	return { spdxElementId => "SPDXRef-$from", relationshipType => $type, relatedSpdxElement => "SPDXRef-$to" };
+}
 
 print JSON::PP->new->utf8->pretty->canonical->encode({
 	spdxVersion => 'SPDX-2.3',
@@ -30,34 +38,11 @@ print JSON::PP->new->utf8->pretty->canonical->encode({
 	documentNamespace => "https://pgxn.org/dist/$name/$version/spdx-$checksum",
 	creationInfo => {
 		created => strftime('%Y-%m-%dT%H:%M:%SZ', gmtime $committed),
-		creators => [ "Organization: $meta->{maintainer}[0]", 'Tool: scripts/sbom.pl' ],
-	},
+		creators => [ "Organization: $maintainer", 'Tool: scripts/sbom.pl' ] },
 	packages => [
-		{
-			%package,
-			SPDXID => "SPDXRef-$name",
-			name => $name,
-			versionInfo => $version,
-			packageFileName => basename($archive),
-			supplier => "Organization: $meta->{maintainer}[0]",
-			downloadLocation => $download,
-			homepage => $meta->{resources}{homepage},
-			summary => $meta->{abstract},
-			copyrightText => "2026, $meta->{maintainer}[0]",
-			checksums => [ { algorithm => 'SHA256', checksumValue => $checksum } ],
-			primaryPackagePurpose => 'LIBRARY',
-		},
-		{
-			%package,
-			SPDXID => 'SPDXRef-postgresql',
-			name => 'postgresql',
-			versionInfo => "$requires or later",
-			downloadLocation => 'https://www.postgresql.org/download/',
-			copyrightText => 'NOASSERTION',
-		},
-	],
-	relationships => [
-		{ spdxElementId => 'SPDXRef-DOCUMENT', relationshipType => 'DESCRIBES', relatedSpdxElement => "SPDXRef-$name" },
-		{ spdxElementId => "SPDXRef-$name", relationshipType => 'DEPENDS_ON', relatedSpdxElement => 'SPDXRef-postgresql' },
-	],
-});
+		package_of($name, $version, "https://api.pgxn.org/dist/$name/$version/" . basename($archive),
+			packageFileName => basename($archive), supplier => "Organization: $maintainer",
+			copyrightText => "2026, $maintainer", summary => $meta->{abstract},
+			checksums => [ { algorithm => 'SHA256', checksumValue => $checksum } ]),
+		package_of('postgresql', "$requires or later", 'https://www.postgresql.org/download/') ],
+	relationships => [ relation('DOCUMENT', 'DESCRIBES', $name), relation($name, 'DEPENDS_ON', 'postgresql') ] });
