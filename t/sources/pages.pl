@@ -1,4 +1,4 @@
-# The pages of the documentation: links, length of lines, spelling, names of the source.
+# The pages of the documentation: links, spelling, names of the source.
 
 use v5.36;
 use FindBin;
@@ -29,23 +29,6 @@ sub broken_links ($page, $line)
 		push @broken, $target . (defined $anchor ? "#$anchor" : '');
 	}
 	return @broken;
-}
-
-# Prose has at most 100 characters in a line.  Tables cannot be broken, nor can addresses.
-sub too_long ($page, $line)
-{
-	my $length = length $line =~ s/\]\([^)]*\)/]/gr =~ s/[\x80-\xbf]//gr;
-
-	return $line =~ /^\|/ || $length <= 100 ? () : "$length characters";
-}
-
-# The faults of a page's lines, each with its line number.
-sub faults ($page, $find)
-{
-	return join "\n", map {
-		my $number = $_;
-		map { "line $number: $_" } $find->($page, $page->{text}{$number})
-	} sort { $a <=> $b } keys %{ $page->{text} };
 }
 
 # Whether a file has the anchor, if one is named.
@@ -79,9 +62,9 @@ sub unknown_names ($page)
 for my $path ('README.md', glob 'docs/*.md examples/*/README.md')
 {
 	my $page = SeqidPage->new($path);
+	my @broken = map { broken_links($page, $_) } values %{ $page->{text} };
 
-	is(faults($page, \&broken_links), '', "$path: links");
-	is(faults($page, \&too_long), '', "$path: length of lines");
+	is("@broken", '', "$path: links");
 }
 
 # Pages that hints, alerts and comments name
@@ -96,7 +79,8 @@ is(join("\n", @broken), '', 'pages that other files name');
 
 # The page of monitoring has each alert.
 my $operations = SeqidPage::contents('docs/operations.md');
-is(join(' ', grep { $operations !~ /\b$_\b/ } SeqidPage::contents('examples/monitoring/alerts.yaml') =~ /^ *- alert: (\w+)/mg), '', 'docs/operations.md: alerts');
+my @alerts = SeqidPage::contents('examples/monitoring/alerts.yaml') =~ /^ *- alert: (\w+)/mg;
+is(join(' ', grep { $operations !~ /\b$_\b/ } @alerts), '', 'docs/operations.md: alerts');
 
 is(join("\n", unknown_names(SeqidPage->new($_))), '', "$_: files and functions exist")
   for 'docs/internals.md', 'docs/limits.md';
