@@ -22,13 +22,9 @@ my %available = map { $_ => 1 } split /\n/, $node->safe_psql('postgres', 'SELECT
 my @work = (
 	[ plpgsql_check => 'reads a function, and finds a wrong call', q{
 		CREATE FUNCTION place(item text) RETURNS bigint LANGUAGE plpgsql AS $$
-		DECLARE
-			bound record;
-			key bigint;
+		DECLARE key bigint := snowflake_nextval(5);
 		BEGIN
-			key := snowflake_nextval(5);
-			EXECUTE 'CALL seqid.horizon()' INTO bound;
-			INSERT INTO orders VALUES (key, item || snowflake_timestamp(key) || comb_uuid() || bound.snowflake);
+			INSERT INTO orders VALUES (key, item || snowflake_timestamp(key) || comb_uuid());
 			RETURN key;
 		END $$;
 		CREATE FUNCTION wrong() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN snowflake_nextval(5, 6, 7); END'}, '',
