@@ -158,13 +158,10 @@ sub keys_are_unique
 		open my $in, '<', $file or die "$file: $!";
 		while (my $line = <$in>)
 		{
-			chomp $line;
-			for my $key (split /\|/, $line)
+			# Snowflakes have more digits than a snowflake53 can have, other numbers fewer.
+			for my $key ($line =~ /[\w-]{12,}/g)
 			{
-				# Snowflakes have more digits than a snowflake53 can have, other numbers fewer.
-				my $kind = $key =~ /-/ ? 'COMB'
-				  : length $key > 16 ? 'snowflake'
-				  : length $key > 11 ? 'snowflake53' : next;
+				my $kind = $key =~ /-/ ? 'COMB' : length $key > 16 ? 'snowflake' : 'snowflake53';
 
 				$given{$kind}++;
 				print $sort "$kind $database $key\n";

@@ -108,13 +108,6 @@ sub promote
 my %faults = (
 	server_faults(sub { $primary }, sub { start($primary) }),
 	'clock steps' => [ 7, sub { $clock{ $primary->name }->set(random_offset()); 1 } ],
-	'clock steps of an hour' => [ 1, sub {
-		$clock{ $primary->name }->set('-1h');
-		sleep 0.5;
-		poll_until { errors_like('55000: clock is') } or die 'no key is refused';
-		$clock{ $primary->name }->set(random_offset());
-		return 1;
-	} ],
 	'standby kills' => [ 1, sub { kill_server($standby); start($standby); } ],
 	'standby stalls' => [ 1, sub { kill 'CONT', stall_standby() // () } ],
 	'promotions' => [ 3, \&promote ]);
