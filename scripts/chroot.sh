@@ -31,20 +31,16 @@ make_chroot()
 	say "making a chroot of Debian $suite${architecture:+, $architecture}"
 	as_root rm -rf "$directory.new" || return 1
 	as_root mkdir -p "$cache" || return 1
-	if ! as_root debootstrap --variant=minbase ${architecture:+--arch="$architecture"} \
-		"$base" "$directory.new" \
-		${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$work/debootstrap.log" 2>&1 </dev/null; then
-		tail -n 20 "$work/debootstrap.log" >&2
-		return 1
-	fi
+	as_root debootstrap --variant=minbase ${architecture:+--arch="$architecture"} "$base" "$directory.new" \
+		${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$work/debootstrap.log" 2>&1 </dev/null ||
+		{ tail -n 20 "$work/debootstrap.log" >&2; return 1; }
 
-	# Installing PostgreSQL must not start a server.
-	printf '#!/bin/sh\nexit 101\n' |
-		as_root tee "$directory.new/usr/sbin/policy-rc.d" >/dev/null || return 1
-	as_root chmod 755 "$directory.new/usr/sbin/policy-rc.d" || return 1
-	# The lists of sid are good for a week; a mirror may be older than that.
-	echo 'Acquire::Check-Valid-Until "false";' |
-		as_root tee "$directory.new/etc/apt/apt.conf.d/90seqid" >/dev/null || return 1
+	# Installing PostgreSQL must not start a server.  The lists of sid are good for a week; a
+	# mirror may be older than that.
+	as_root sh -ec 'cd "$1"
+		printf "#!/bin/sh\nexit 101\n" >usr/sbin/policy-rc.d
+		chmod 755 usr/sbin/policy-rc.d
+		echo "Acquire::Check-Valid-Until \"false\";" >etc/apt/apt.conf.d/90seqid' sh "$directory.new" || return 1
 	# The PostgreSQL to come, its libraries included, is in experimental.
 	[ "$suite" = "$base" ] ||
 		add_release experimental sid "$directory.new" a=experimental src:postgresql-19 500 || return 1

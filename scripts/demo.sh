@@ -5,8 +5,6 @@
 # Takes about 20 seconds.  Installs from apt what is missing (as root, or through sudo),
 # builds, starts a server of its own below a temporary directory, and removes that when it
 # ends, also on Ctrl-C; the packages stay.  Other servers of the machine are not touched.
-# (Debian's PostgreSQL packages set up a server of their own when they are installed; this
-# is not it.)
 set -euo pipefail
 
 usage='usage: scripts/demo.sh [FILE]

@@ -80,10 +80,8 @@ as_user()
 # The major version to use: PG_MAJOR if set, else the distribution's own.
 choose_major()
 {
-	if [ -z "${PG_MAJOR:-}" ]; then
-		PG_MAJOR=$(apt-cache depends postgresql 2>/dev/null |
-			sed -n 's/.*Depends: postgresql-\([0-9][0-9]*\)$/\1/p' | head -n 1)
-	fi
+	PG_MAJOR=${PG_MAJOR:-$(apt-cache depends postgresql 2>/dev/null |
+		sed -n 's/.*Depends: postgresql-\([0-9][0-9]*\)$/\1/p' | head -n 1)}
 	[ -n "$PG_MAJOR" ] || die "cannot tell which PostgreSQL apt offers; set PG_MAJOR"
 }
 
