@@ -122,7 +122,8 @@ SELECT bool_or(replayed) AS replayed FROM poll \\gset
 my @returned = (q{:'snowflake'::bigint}, q{:'comb_uuid'::uuid}, q{:'serial_horizon'::bigint});
 my %bounds = (
 	primary => [ $horizon, @returned ],
-	settled => [ '', 'seqid.settled_snowflake()', 'seqid.settled_comb_uuid()', q{seqid.settled('outbox_serial_id_seq')} ],
+	settled => [ '', 'seqid.settled_snowflake()', 'seqid.settled_comb_uuid()',
+		q{seqid.settled('outbox_serial_id_seq')} ],
 	replica => [ '\connect "PRIMARY dbname=postgres"' . $horizon . $replica, @returned ],
 	max => [ '', '(SELECT max(id) + 1 FROM outbox)', '(SELECT id FROM outbox_comb ORDER BY id DESC LIMIT 1)',
 		'(SELECT max(id) + 1 FROM outbox_serial)' ]);
@@ -148,7 +149,8 @@ SELECT string_agg(line, E'\\n' ORDER BY part, id COLLATE \"C\") AS lines,
 	   (SELECT snowflake FROM place) AS snowflake_from, (SELECT comb FROM place) AS comb_from,
 	   (SELECT serial FROM place) AS serial_from
   FROM ($rows UNION ALL
-	SELECT 'poll', '', concat_ws('|', 'poll', place.*::text, bound.*::text) FROM place, bound) rows (part, id, line) \\gset
+	SELECT 'poll', '', concat_ws('|', 'poll', place.*::text, bound.*::text)
+	  FROM place, bound) rows (part, id, line) \\gset
 \\echo :lines
 ";
 }
@@ -173,27 +175,24 @@ sub poll ($reader)
 # again; and its polls.
 sub rows_read ($reader)
 {
-	my (@rows, @polls, %level, %last);
+	my (@polls, %level, %last);
 	my $out_of_order = 0;
 
 	for my $line (split /\n/, slurp_file("$directory/$reader.read"))
 	{
 		my ($table, @fields) = split /[|,()]+/, $line;
 
-		if ($table ne 'poll')
+		if ($table eq 'poll')
 		{
-			push @rows, [ $table, @fields ];
+			push @polls, \@fields;
 			next;
 		}
-		push @polls, \@fields;
-		for my $row (splice @rows)
-		{
-			my ($table, $id, $level) = @$row;
+		my ($id, $level) = @fields;
+		my $place = sprintf '%40s', $id;
 
-			$out_of_order++ if exists $level{"$table $id"} || sprintf('%40s', $id) le ($last{$table} // '');
-			$level{"$table $id"} = $level;
-			$last{$table} = sprintf '%40s', $id;
-		}
+		$out_of_order++ if exists $level{"$table $id"} || $place le ($last{$table} // '');
+		$level{"$table $id"} = $level;
+		$last{$table} = $place;
 	}
 	return (\%level, $out_of_order, @polls);
 }

@@ -169,19 +169,16 @@ torture(
 finish();
 $shim->set(offset_ns => 0);
 
-my %sum = map { $_ => 0 } qw(rows polls went_back missed);
+my $read = 0;
 
 judge($_) // die "no verdict on $_" for @lasting, grep { ask($node, $_, 'SELECT 1') } @passing;
 for my $verdict (split /\n/, slurp_file("$directory/verdicts"))
 {
 	my ($database, $rows, $polls, $went_back, $missed) = split /\|/, $verdict;
 
-	$rows > 0 or fail("$database has rows") if $database =~ /lasting/;
+	is("$went_back $missed", '0 0', "$database: horizons that went back, and rows that were missed");
 	# Copies have the counts of their template as well.
-	$sum{rows} += $rows, $sum{polls} += $polls if $database =~ /lasting/;
-	$sum{went_back} += $went_back;
-	$sum{missed} += $missed;
-	diag("$database: $went_back horizons went back, $missed rows were missed") if $went_back || $missed;
+	$read += $polls if $database =~ /lasting/ && $rows > 0;
 }
 $node->stop('immediate');
 
@@ -191,9 +188,6 @@ my @unexpected = grep { !/:  (?:55000: clock is|23505|25P02|57P0[1-3])/ } errors
 keys_are_unique();
 is(scalar(errors_like('ERROR:  23505')), 0, 'no key was that of a row');
 is(scalar(@unexpected), 0, 'nothing else failed') or diag($unexpected[0]);
-is($sum{missed}, 0, 'no row was missed');
-is($sum{went_back}, 0, 'no horizon went back');
-cmp_ok($sum{polls}, '>', 50, 'readers polled');
+cmp_ok($read, '>', 50, 'readers polled');
 cmp_ok($shim->get('longest_ns'), '<', 2_000_000_000, 'no call slept for the length of a step');
-diag("$sum{rows} rows, $sum{polls} polls, " . copies_of_copies() . ' copies of copies');
 done_testing();
