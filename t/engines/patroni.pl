@@ -19,14 +19,14 @@ use HTTP::Tiny;
 # Where {slow} is set, the clocks of nodes 2 and 3 are behind by more than a failover takes.  A
 # new primary then begins at its mark, and the ids of lost WAL are above that.
 my ($one, $common, $own) = (['5'], ['16-31'], [ '16-19', '20-23', '24-27' ]);
-my $lost_twice = 'hide cut run lose promote run lose find promote pass';
 my $split_twice = 'hide stop promote run stop find promote run';
 my @trials = (
 	{ name => 'WAL lost, one shard', shards => $one, slow => 1, repeats => 1, faults => 'cut run lose promote pass' },
 	{ name => 'two primaries, one shard', shards => $one, repeats => 1, faults => 'stop promote run' },
 	{ name => 'synchronous, node frozen', shards => $one, slow => 1, synchronous => 1,
 		faults => 'stop freeze promote thaw silent run demote' },
-	{ name => 'WAL lost twice, list per node', shards => $own, slow => 1, faults => $lost_twice },
+	{ name => 'WAL lost twice, list per node', shards => $own, slow => 1,
+		faults => 'hide cut run lose promote run lose find promote pass' },
 	{ name => 'three primaries, common list', shards => $common, repeats => 1, faults => $split_twice },
 	{ name => 'three primaries, list per node', shards => $own, faults => $split_twice });
 

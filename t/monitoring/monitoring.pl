@@ -131,15 +131,6 @@ is($series[1], $series[0], 'sql_exporter has the same metrics');
 sql('SELECT count(snowflake_nextval(g)) FROM generate_series(100, 899) g');
 is(join("\n", sort grep { /^seqid_/ } keys %{ scrape($exporter) }), $series[0], 'and none for each shard');
 
-# As CloudNativePG's exporter runs queries.
-sql('CREATE ROLE cnpg_metrics_exporter LOGIN IN ROLE pg_monitor',
-	'GRANT EXECUTE ON FUNCTION pg_show_all_file_settings() TO cnpg_metrics_exporter');
-for my $query (slurp_file("$examples/../cnpg/monitoring.yaml") =~ /^ {6}query: \|\n((?: {8}.*\n)+)/mg)
-{
-	is(($node->psql('shop', "BEGIN READ ONLY; SET LOCAL search_path = pg_catalog, public, pg_temp;
-		SET LOCAL ROLE cnpg_metrics_exporter; $query; COMMIT"))[0], 0, 'CloudNativePG can run ' . $query =~ s/\s+/ /gr);
-}
-
 shows('a shard outside the allowed list', "0 0 seqid_shard_allowed shop\n1 1 seqid_shard_refused shop",
 	'ALTER SYSTEM SET seqid.allowed_shards = 6', $reload);
 # ALTER SYSTEM does not accept this list, and the setting does not show it.
