@@ -24,7 +24,7 @@ $node->safe_psql('postgres', 'CREATE ROLE reader LOGIN; CREATE TABLE another (n 
 
 # The programs find their packages above them.
 system_or_bail('cp', '-R', '--parents', 't/stores', 'examples/stores', $directory);
-symlink SeqidNode::modules('t/stores'), "$directory/node_modules";
+symlink SeqidNode::modules('examples/stores'), "$directory/node_modules";
 
 # Programs mostly wait: for their own pauses between two reads, and for open transactions.
 my @running;
