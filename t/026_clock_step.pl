@@ -134,6 +134,15 @@ $session->query("SET seqid.max_lead = '10s'");
 is((run(snowflake => 'SELECT snowflake_nextblock(1, 4096)', 0, $_, -$step_ms))[2], '55000', "in the queue, a step at reading $_: refused")
   for 1 .. 5;
 
+# A key is not below a horizon, although the clock is one millisecond behind it: the floor is
+# the last millisecond that the key must not contain.
+$clock_ms += 3600 * 1000;
+$shim->set(frozen_ns => $clock_ms * $ns_per_ms);
+$shim->watch($session->{pid});
+my $horizon = $session->query('CALL seqid.horizon()') =~ s/\|.*//r;
+$shim->set(frozen_ns => ($clock_ms - 1) * $ns_per_ms);
+is($session->query("SELECT snowflake_timestamp(snowflake_nextval(2)) >= '$horizon'"), 't', 'behind a horizon by a millisecond');
+
 # The mark covers each key, however far the clock has gone since the mark was written.
 for my $step (1 .. 20)
 {
