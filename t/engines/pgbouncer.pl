@@ -38,8 +38,8 @@ my $shard = 'SELECT snowflake_shard(snowflake_nextval())';
 
 sub pooled ($role, $sql, $options = 'dbname=shop')
 {
-	my (undef, $out, $err) = $server->psql('shop', "\\set VERBOSITY sqlstate\n$sql",
-		connstr => "host=$directory port=6432 user=$role $options");
+	# psql() dies if the pooler refuses the connection before psql has read the statement.
+	my ($out, $err) = run_command([ 'psql', '-XAtq', '-v', 'VERBOSITY=sqlstate', '-c', $sql, "host=$directory port=6432 user=$role $options" ]);
 
 	return $out ne '' ? $out : $err =~ s/.*ERROR:\s+//sr;
 }
