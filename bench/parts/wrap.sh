@@ -17,7 +17,7 @@ part_wrap()
 		SQL
 		for step in $(seq $steps); do
 			progress "wrap: $kind, step $step of $steps"
-			# Four blocks a step: the sixteen come again every four steps.
+			# A quarter of the blocks a step: all come again every four steps.
 			sql -v kind="$kind" -v rows="$rows" -v step="$step" <<-'SQL'
 				INSERT INTO wrapped SELECT FROM generate_series(1, :rows);
 				DELETE FROM wrapped WHERE n <= :rows * (:step - 2) AND n > :rows * (:step - 3) AND n % 20 <> 0;
