@@ -80,14 +80,11 @@ for (
 	late_commit("$type, $form", $form);
 }
 
-# A stored position, and kill -9 between the read and the UPDATE
+# A stored position, and kill -9 between the UPDATE and the COMMIT
 set_up();
-run("INSERT INTO outbox (topic) VALUES ('peas'), ('plums')");
-is(ids(0, recipe('batch')), '1', 'batch: the first row');
-is(run('SELECT last_id FROM outbox_reader'), '1', 'batch: the position');
 my $reader = SeqidSession->new($node);
 my ($begin, $rows) = SeqidPage::statements(recipe('batch'));
-is($reader->query("$begin; $rows"), '2|pears', 'kill -9: a row is read');
+is($reader->query("$begin; $rows"), "1|apples\n2|pears", 'kill -9: rows are read');
 $reader->kill_backend;
 wait_until($node, 'SELECT true') or die 'the server does not restart';
 $reader->abandon;
@@ -95,14 +92,40 @@ my $early = open_writer();
 is(ids(0, recipe('bound')), '', 'the first look, beside a writer: nothing is known');
 is(outcome($node, recipe('new reader')), '22003', 'the first look, beside a writer: no position for a new reader');
 $early->query('ROLLBACK');
-is(ids(0, recipe('batch')), '2', 'kill -9: the row comes again');
-is(run('SELECT last_id FROM outbox_reader'), '2', 'kill -9: and is then done');
-is(ids(0, recipe('bound')), '3 4', 'bound: WHERE leaves out none of these');
+is(ids(0, recipe('batch')), '1 2', 'kill -9: the rows come again');
+is(run('SELECT last_id FROM outbox_reader'), '2', 'batch: the position');
+is(ids(0, recipe('batch')), '', 'batch: each row comes once');
+is(run('SELECT last_id FROM outbox_reader'), '2', 'batch: the position stays without new rows');
+my @new = map { run(insert($_)) } 'peas', 'plums';
+is(ids(0, recipe('bound')), "@new", 'bound: WHERE leaves out none of these');
 my $other = run(insert('oranges'));
 is(ids(0, recipe('bound')), '', 'bound: WHERE leaves out this one');
 is(run('SELECT last_id FROM outbox_reader'), $other, 'bound: which is done');
 run(recipe('new reader') . insert('new'));
 is(run("SELECT count(*) FROM outbox WHERE id > (SELECT last_id FROM outbox_reader WHERE name = 'cache')"), '1', 'a new reader starts with the next row');
+
+# COMBs: the position is the last key, or a bound
+my $zero = '00000000-0000-0000-0000-000000000000';
+for my $case (
+	[ 'last key', recipe('batch') =~ s/:last/:'last'/r =~ s/settled\(.*?\)/settled_comb_uuid()/r =~ s/id, (topic FROM next)/$1/r ],
+	[ 'bound', "SELECT last_id AS last FROM outbox_reader \\gset\nCALL seqid.horizon() \\gset
+		SELECT topic FROM outbox WHERE id >= :'last' AND id < :'comb_uuid' ORDER BY id; UPDATE outbox_reader SET last_id = :'comb_uuid'" ])
+{
+	my ($what, $poll) = @$case;
+
+	run("DROP TABLE outbox, outbox_reader CASCADE; CREATE TABLE outbox (id uuid PRIMARY KEY DEFAULT comb_uuid(), topic text);
+		CREATE TABLE outbox_reader (name text PRIMARY KEY, last_id uuid DEFAULT '$zero'); INSERT INTO outbox_reader VALUES ('mail')");
+	my $writer = open_writer();
+	run(insert('quick'));
+	is(ids(0, $poll), '', "COMBs, $what: the quick row is held back");
+	is(ids(0, "SELECT topic FROM outbox WHERE id > '$zero'"), 'quick', "COMBs, $what: a plain reader has it");
+	$writer->query('COMMIT');
+	my @got;
+	poll_until { push @got, split ' ', ids(0, $poll); @got >= 2 } 20;
+	is("@got", 'slow quick', "COMBs, $what: then both come");
+	is(ids(0, $poll), '', "COMBs, $what: each comes once");
+	$writer->close;
+}
 
 # A position on the primary, with rows from a standby: what the reader gets, '-' if the
 # standby has not replayed the CALL
