@@ -765,7 +765,7 @@ COMMENT ON COLUMN seqid.stat_shards.last_id IS 'last id that was reserved';
 COMMENT ON COLUMN seqid.stat_shards.last_time IS 'time of the last id';
 COMMENT ON COLUMN seqid.stat_shards.lead_ms IS 'lead of the last id over the clock, in milliseconds, 0 if there is none';
 COMMENT ON COLUMN seqid.stat_shards.waits IS 'number of times that a call waited for the next millisecond';
-COMMENT ON COLUMN seqid.stat_shards.clock_regressions IS 'number of times that a call found the clock more than 8 ms behind the last id of the shard';
+COMMENT ON COLUMN seqid.stat_shards.clock_regressions IS 'number of times that a call found the clock more than 8 ms behind the next id of the shard';
 
 --
 -- The settled horizon, for readers that read rows in the order of their keys
