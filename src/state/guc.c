@@ -225,5 +225,5 @@ seqid_define_settings(bool required)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("settings of seqid are not known yet"),
 				 errdetail("This session called seqid for the first time in a parallel query, during which settings cannot be defined."),
-				 errhint("Run LOAD 'seqid' before the query, or add seqid to \"session_preload_libraries\".")));
+				 errhint("Run SELECT snowflake_shard(0) before the query, or add seqid to \"session_preload_libraries\".")));
 }
