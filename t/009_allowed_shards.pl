@@ -82,8 +82,13 @@ like($session->query('BEGIN; DECLARE c CURSOR FOR SELECT snowflake_nextvals(5, 1
 allow('6');
 poll_until { $session->query('SHOW seqid.allowed_shards') eq '6' } or die 'the session does not read the file';
 is($session->outcome('FETCH 100000 FROM c') =~ s/.*\n//sr, '55000', 'a cursor: issues no more, when its shard is not allowed');
+$session->query('ROLLBACK');
+
+$node->adjust_conf('postgresql.conf', 'seqid.allowed_shards', undef);
+reconfigure($node, 'regress_test.changes' => ++$changes);
+poll_until { $session->query("SELECT current_setting('regress_test.changes')") eq $changes } or die 'the session does not read the file';
+like($session->query($issue), qr/^\d+$/, 'allowed: all in a session whose list was removed from the file');
 $session->close;
-allow('0-1023');
 
 #
 # Statistics.

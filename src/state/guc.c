@@ -173,10 +173,11 @@ define_allowed_shards(void)
 							   check_allowed_shards, assign_allowed_shards, NULL);
 
 	/*
-	 * In a preloaded library, no session has set a value before.  If the list
-	 * is removed from the configuration file later, all shards are allowed.
+	 * If the list of the configuration file is in force now, and is removed
+	 * later, all shards are allowed, as in a new session.  A parallel worker
+	 * has the list, too, but its leader need not have it.
 	 */
-	if (process_shared_preload_libraries_in_progress && !seqid_allowed_shards_refused())
+	if (!IsParallelWorker() && !seqid_allowed_shards_refused())
 		none_by_default = false;
 }
 
