@@ -90,7 +90,7 @@ sub migration ($recipe)
 # SeqidPage::migration_tables($recipe, $rows): its tables, with so many rows.
 sub migration_tables ($recipe, $rows)
 {
-	my ($tables) = grep { $_->{text} =~ /^-- $recipe\.sql\n/ } migration('tables');
+	my ($tables) = grep { $_->{text} =~ /^-- $recipe(\.sql)?\n/ } migration('tables');
 
 	return "\\set rows $rows\n$tables->{text}";
 }

@@ -1,5 +1,18 @@
--- The tables of the other files, to try them on, with this number of rows
+-- The tables of docs/migration.md and of the other files, to try them on, with this number of rows
 \set rows 20000
+
+-- new rows only
+CREATE TABLE parcels (id bigint GENERATED ALWAYS AS IDENTITY (INCREMENT BY 3 START WITH 7) PRIMARY KEY,
+    item text);
+CREATE TABLE labels (parcel_id int NOT NULL REFERENCES parcels);
+INSERT INTO parcels (item) SELECT 'item ' || n FROM generate_series(1, :rows) n;
+INSERT INTO labels SELECT id FROM parcels;
+CREATE VIEW open_parcels AS SELECT * FROM parcels;
+CREATE ROLE clerk;
+GRANT INSERT, SELECT ON open_parcels TO clerk;
+CREATE TABLE clicks (id bigserial, at timestamptz DEFAULT now(), PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
+CREATE TABLE clicks_old PARTITION OF clicks FOR VALUES FROM (MINVALUE) TO ('2026-01-01');
+CREATE TABLE clicks_new PARTITION OF clicks FOR VALUES FROM ('2026-01-01') TO (MAXVALUE);
 
 -- integer_keys.sql
 CREATE TABLE customers (id serial PRIMARY KEY, name text NOT NULL);

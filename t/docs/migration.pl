@@ -175,7 +175,8 @@ sub test_recipe ($recipe, $rows, $protocol, $script, $steps = sub ($clients) { r
 #
 # New rows only
 #
-prepare(map { $_->{text} } from_page('procedures', 'new rows tables', 'new rows narrow', 'partitions tables'));
+prepare((map { slurp_file("examples/migration/$_.sql") } 'in_batches', 'exchange_column'),
+	SeqidPage::migration_tables('new rows only', 20000), map { $_->{text} } from_page('new rows narrow'));
 beside_clients('new rows', 'prepared', <<'SCRIPT', sub ($clients) { run_steps($clients, from_page('new rows', 'partitions')) });
 BEGIN;
 INSERT INTO parcels (item) VALUES ('of a client') RETURNING id \gset
