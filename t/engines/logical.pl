@@ -117,6 +117,13 @@ unless ($has_origin)
 
 	ok(wait_until($two, "SELECT item = 'changed' FROM orders WHERE id = $own"), 'an UPDATE of an own row arrives');
 	is(outcome($two, "SELECT item IS NULL FROM orders WHERE id = $other"), 't', 'one of another row does not');
+
+	# Without the option publish, it comes back and deletes the new row.
+	$two->safe_psql('postgres', 'TRUNCATE orders');
+	my $new = outcome($two, 'INSERT INTO orders DEFAULT VALUES RETURNING id');
+	ok(wait_until($one, "SELECT true FROM orders WHERE id = $new"), 'a row after a TRUNCATE arrives');
+	is(outcome($one, 'SELECT count(*) > 1 FROM orders'), 't', 'the TRUNCATE of another server does not');
+	is(outcome($two, 'SELECT count(*) FROM orders'), 1, 'nor does it come back');
 }
 
 #
