@@ -308,9 +308,9 @@ check_not_forgotten(const Followed *followed, Snapshot snapshot)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("too many snapshots of one transaction have asked for settled rows"),
+			 errmsg("too many snapshots of one transaction were used to find settled rows"),
 			 errdetail("A transaction keeps the results of its last %d snapshots, and this snapshot is older.", RESULTS_KEPT),
-			 errhint("Close cursors before later statements ask for settled rows, or commit between them.")));
+			 errhint("Close cursors before later statements find settled rows, or commit between them.")));
 }
 
 /* Keeps the newest result that was forgotten, and gives the other one's memory back. */
