@@ -30,8 +30,8 @@ bool		seqid_settings_defined = false;
  * Before the library is loaded, the server accepts any value of seqid.allowed_shards from
  * any user.  When the setting is defined, it replaces a value that is not valid, or not
  * permitted there, by the default.  The text of the default is that of all shards, which
- * would be a way around the list.  Therefore, if any value was set before, the default
- * allows none, also in parallel workers, which receive the default from their leader.
+ * would be a way around the list.  Therefore, if a value was set before and was replaced,
+ * the default allows none, also in parallel workers, which receive it from their leader.
  */
 static bool none_by_default = false;
 
