@@ -19,11 +19,18 @@
  * From 16 on, VARDATA_ANY() and the like have a header, and the memory for the "extra" of a
  * setting, which the server frees, must come from guc_malloc(), which can return NULL.
  *
+ * compat_setting_has_value() is whether a setting has a value that is not its default.  From
+ * 16 on, the server cannot show this by NULL: GetConfigOption() returns an empty string for a
+ * setting of an unknown library whose line was removed from the configuration file.
+ *
  * The last three macros: the number of a relation's file within its database and tablespace,
  * that tablespace, and the subtransaction of the open transaction that gave it this file.
  */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
+#define compat_setting_has_value(name) \
+	(find_option(name, false, true, 0) != NULL && \
+	 find_option(name, false, true, 0)->source != PGC_S_DEFAULT)
 #define compat_guc_malloc(size)		guc_malloc(LOG, size)
 #define compat_can_execute(function, user) \
 	(object_aclcheck(ProcedureRelationId, function, user, ACL_EXECUTE) == ACLCHECK_OK)
@@ -31,6 +38,7 @@
 #define compat_file_tablespace(rel)	((rel)->rd_locator.spcOid)
 #define compat_file_subid(rel)		((rel)->rd_firstRelfilelocatorSubid)
 #else
+#define compat_setting_has_value(name)	(GetConfigOption(name, true, false) != NULL)
 #define compat_guc_malloc(size)		malloc(size)
 #define compat_can_execute(function, user) \
 	(pg_proc_aclcheck(function, user, ACL_EXECUTE) == ACLCHECK_OK)

@@ -13,6 +13,7 @@
 #include "pg/compat.h"
 #include "pg/text_input.h"
 #include "state/guc.h"
+#include "utils/guc_tables.h"
 
 /* A hundred years. */
 #define MAX_LEAD_MS	(100.0 * 365 * 24 * 60 * 60 * 1000)
@@ -156,8 +157,7 @@ define_allowed_shards(void)
 	static char all_shards[16]; /* must outlive the setting */
 
 	snprintf(all_shards, sizeof(all_shards), "0-%d", SHARD_LIST_SHARDS - 1);
-	if (GetConfigOption("seqid.allowed_shards", true, false) != NULL)
-		none_by_default = true;
+	none_by_default = compat_setting_has_value("seqid.allowed_shards");
 
 	/*
 	 * A dump, a replica and ALTER DATABASE carry seqid.shards and the shards
