@@ -72,12 +72,37 @@ is_permitted(Oid sequence)
 							 ACL_USAGE | ACL_SELECT | ACL_UPDATE) == ACLCHECK_OK;
 }
 
+/* Of a relation that was dropped just now, too: the server's own function raises an error. */
+static bool
+is_permanent(Oid sequence)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(sequence));
+	bool		result = true;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		result = ((Form_pg_class) GETSTRUCT(tuple))->relpersistence == RELPERSISTENCE_PERMANENT;
+		ReleaseSysCache(tuple);
+	}
+	return result;
+}
+
 static void
 report_missing(Oid sequence)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_TABLE),
 			 errmsg("sequence with OID %u does not exist", sequence)));
+}
+
+static char *
+require_name(Oid sequence)
+{
+	char	   *name = get_rel_name(sequence);
+
+	if (name == NULL)
+		report_missing(sequence);
+	return name;
 }
 
 /* Why readers cannot follow a sequence: NULL if they can.  %s in the hint is its name. */
@@ -97,7 +122,7 @@ find_fault(Oid sequence)
 	if (!HeapTupleIsValid(tuple))
 		return fault;			/* dropped just now */
 	definition = (Form_pg_sequence) GETSTRUCT(tuple);
-	if (get_rel_persistence(sequence) != RELPERSISTENCE_PERMANENT)
+	if (!is_permanent(sequence))
 	{
 		fault.detail = "The sequence is temporary or unlogged, so its values come again after a crash or in another session.";
 		fault.hint = "Use a permanent sequence.";
@@ -145,18 +170,15 @@ seqid_check_followed_sequence(Oid sequence)
 	if (relkind != RELKIND_SEQUENCE)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a sequence", get_rel_name(sequence))));
+				 errmsg("\"%s\" is not a sequence", require_name(sequence))));
 	if (!is_permitted(sequence))
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SEQUENCE, get_rel_name(sequence));
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_SEQUENCE, require_name(sequence));
 
 	fault = find_fault(sequence);
 	if (fault.detail != NULL)
 	{
-		char	   *name = get_rel_name(sequence);
+		char	   *name = require_name(sequence);
 
-		/* It can have been dropped since it was found. */
-		if (name == NULL)
-			report_missing(sequence);
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("sequence \"%s\" has no settled values", name),
@@ -267,6 +289,12 @@ look_at(const OpenSequence *open, FollowedSequence *followed, int64 known_bound,
 
 	/* Invariant 1. */
 	look->next = seqid_read_next_value(open->buffer, &look->page_lsn);
+
+	/*
+	 * A transaction that removes the file spins without end while the page is
+	 * pinned.
+	 */
+	ReleaseBuffer(open->buffer);
 	test_stop(TEST_STOP_SEQUENCE_READ);
 
 	/* Invariant 3. */
@@ -300,6 +328,5 @@ seqid_look_at_sequence(Oid sequence, uint64 known_file, int64 known_bound, Look 
 	followed = seqid_lock_followed_sequence(sequence);
 	look_at(&open, followed, known_file == open.file ? known_bound : PG_INT64_MIN, look);
 	LWLockRelease(&followed->lock);
-	ReleaseBuffer(open.buffer);
 	return true;
 }
