@@ -21,6 +21,7 @@
 #include "pg/pg_epoch.h"
 #include "pg/sql_function.h"
 #include "state/server_shard.h"
+#include "state/shared_state.h"
 #include "utils/acl.h"
 #include "utils/pg_lsn.h"
 #include "utils/plancache.h"
@@ -200,6 +201,8 @@ seqid_horizon_slots(PG_FUNCTION_ARGS)
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 
 	InitMaterializedSRF(fcinfo, 0);
+	if (seqid_find_shared_state() == NULL)
+		return (Datum) 0;
 	for (int i = 0; i < seqid_slot_count(); i++)
 	{
 		Oid			role = ProcGlobal->allProcs[i].roleId;

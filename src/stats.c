@@ -20,6 +20,7 @@
 #include "pg/wall_clock.h"
 #include "state/database_state.h"
 #include "state/server_shard.h"
+#include "state/shared_state.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
@@ -36,9 +37,11 @@ Datum
 seqid_stat_shards(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	SharedState *state = seqid_shared_state();
+	SharedState *state = seqid_find_shared_state();
 
 	InitMaterializedSRF(fcinfo, 0);
+	if (state == NULL)
+		return (Datum) 0;
 	for (int i = 0; i < SNOWFLAKE_LAYOUTS; i++)
 	{
 		const SnowflakeLayout *layout = snowflake_layouts[i];
@@ -111,6 +114,7 @@ time_or_null(int64 unix_us, bool *isnull)
 /*
  * seqid.stat_database() returns (clock_mark, clock_floor, comb_uuid_time, marks_written,
  *	horizon, years_left)
+ *	  All columns but years_left are NULL if the library was replaced while the server runs.
  *	  clock_mark and clock_floor are NULL if the mark is missing or damaged.  clock_floor
  *	  is NULL, too, if no earlier server lifetime is known to have issued keys.
  *	  comb_uuid_time is NULL before the first COMB since the server started, and horizon
@@ -120,7 +124,8 @@ PG_FUNCTION_INFO_V1(seqid_stat_database);
 Datum
 seqid_stat_database(PG_FUNCTION_ARGS)
 {
-	DatabaseState *database = seqid_find_database_state();
+	bool		has_state = seqid_find_shared_state() != NULL;
+	DatabaseState *database = has_state ? seqid_find_database_state() : NULL;
 	int64		mark_ms = 0;
 	int64		floor_ms = 0;
 	int64		comb = 0;
@@ -139,11 +144,12 @@ seqid_stat_database(PG_FUNCTION_ARGS)
 	for (int i = 0; i < SNOWFLAKE_LAYOUTS; i++)
 		last_ms = Min(last_ms, snowflake_last_ms(snowflake_layouts[i]));
 
-	nulls[0] = !seqid_find_mark_times(&mark_ms, &floor_ms);
+	nulls[0] = !has_state || !seqid_find_mark_times(&mark_ms, &floor_ms);
 	values[0] = TimestampTzGetDatum(pg_time_of_unix_ms(mark_ms));
 	values[1] = time_or_null(floor_ms * WALL_US_PER_MS, &nulls[1]);
 	values[2] = time_or_null(comb_tick_us(comb), &nulls[2]);
 	values[3] = Int64GetDatum(marks_written);
+	nulls[3] = !has_state;
 	values[4] = time_or_null(published_ms * WALL_US_PER_MS, &nulls[4]);
 	values[5] = Float8GetDatum((last_ms - wall_clock_read_ms()) / MS_PER_YEAR);
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));

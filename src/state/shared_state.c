@@ -54,25 +54,39 @@ init_version_in_use(void *segment)
 	*(uint64 *) segment = SHARED_STATE_VERSION;
 }
 
+static uint64
+version_in_use(void)
+{
+	return *(uint64 *) seqid_attach_segment(VERSION_IN_USE_NAME, sizeof(uint64),
+											init_version_in_use);
+}
+
 SharedState *
 seqid_attach_shared_state(void)
 {
-	const uint64 *in_use = seqid_attach_segment(VERSION_IN_USE_NAME, sizeof(uint64),
-												init_version_in_use);
+	uint64		in_use = version_in_use();
 
 	/* Before the struct is used or created. */
-	if (*in_use != SHARED_STATE_VERSION)
+	if (in_use != SHARED_STATE_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("library of extension \"seqid\" was replaced while the server runs"),
 				 errdetail("The server uses version " UINT64_FORMAT " of the shared memory, and the library of this session has version %d.",
-						   *in_use, SHARED_STATE_VERSION),
+						   in_use, SHARED_STATE_VERSION),
 				 errhint("Restart the server so that all sessions use the same library.")));
 	seqid_attached_state = seqid_attach_segment(SHARED_STATE_NAME, sizeof(SharedState),
 												init_shared_state);
 	Assert((uintptr_t) seqid_attached_state % SHARED_STATE_LINE_SIZE == 0);
 
 	return seqid_attached_state;
+}
+
+SharedState *
+seqid_find_shared_state(void)
+{
+	if (seqid_attached_state == NULL && version_in_use() != SHARED_STATE_VERSION)
+		return NULL;
+	return seqid_shared_state();
 }
 
 static void

@@ -72,6 +72,12 @@ seqid_shared_state(void)
 }
 
 /*
+ * For statistics: the state, or NULL if this server lifetime uses that of another version of
+ * the library.
+ */
+extern SharedState *seqid_find_shared_state(void);
+
+/*
  * The counter of a shard, which must be one of the layout's.
  *
  * Counters of consecutive shards are in consecutive cache lines, and each line has those of
