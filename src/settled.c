@@ -14,6 +14,7 @@
 #include "clock/transaction_slot.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "jit/jit.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
@@ -30,9 +31,10 @@
 
 /*
  * The cost of a call in a generic plan.  It is so high that the server makes a plan for each
- * execution instead, and the planner looks ahead each time.
+ * execution instead, and the planner looks ahead each time.  A function in SQL executes this
+ * plan, however, so the cost must not be a reason to compile it.
  */
-#define GENERIC_PLAN_COST	1e9
+#define GENERIC_PLAN_COST	50000
 
 /*
  * The smallest id with a time.  After the end of the layout's time, its largest id plus 1, or
@@ -269,7 +271,7 @@ set_cost(SupportRequestCost *request)
 {
 	if (!is_generic(request->root))
 		return false;
-	request->startup = GENERIC_PLAN_COST;
+	request->startup = jit_above_cost < 0 ? GENERIC_PLAN_COST : Min(GENERIC_PLAN_COST, jit_above_cost / 2);
 	request->per_tuple = 0;
 	return true;
 }
