@@ -63,6 +63,7 @@ sub standby_with_rows ($name, $clock)
 
 	my @calls = map { ("SELECT snowflake_$_", "SELECT snowflake53_$_") } 'nextval(5)', 'nextval()', 'nextvals(5, 3)',
 	  'nextblock(5, 10)', 'nextblock(10)', 'witness(0)';
+	push @calls, map { "SELECT ${_}_backfill('2024-03-01', 31) OVER ()" } qw(snowflake snowflake53);
 	for my $call (@calls, 'CALL seqid.horizon()', 'SELECT seqid.repair_mark()', "SELECT intern_create('words')")
 	{
 		like(($standby->psql('postgres', "\\set VERBOSITY verbose\n$call"))[2],

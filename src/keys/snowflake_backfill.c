@@ -30,6 +30,7 @@
 #include "pg/pg_epoch.h"
 #include "pg/wall_clock.h"
 #include "state/guc.h"
+#include "state/server_shard.h"
 #include "state/shared_state.h"
 #include "utils/timestamp.h"
 #include "windowapi.h"
@@ -231,6 +232,7 @@ SNOWFLAKE_FUNCTIONS(snowflake_backfill, snowflake53_backfill)
 
 	if (no_time || no_shard)
 		PG_RETURN_NULL();
+	seqid_prevent_during_recovery("issue snowflake ids");
 	check_not_allowed(layout, shard);
 	if (first)
 		state = begin_backfill(fcinfo, no_after ? -1 :
