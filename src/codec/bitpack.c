@@ -27,11 +27,14 @@ max_of_bits(int bits)
 	return (int64) ((UINT64CONST(1) << bits) - 1);
 }
 
-/* Stores the elements of an array in *elements, and returns their number. */
+/*
+ * Returns the number of the array's elements, and stores the elements in *elements unless
+ * there are more than MAX_BITS.  The caller must refuse such a number.
+ */
 static int
 array_elements(ArrayType *array, Oid type, int16 size, const char *what, Datum **elements)
 {
-	int			count;
+	int			count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 
 	if (ARR_NDIM(array) > 1)
 		ereport(ERROR,
@@ -42,8 +45,9 @@ array_elements(ArrayType *array, Oid type, int16 size, const char *what, Datum *
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not contain nulls", what)));
 
-	deconstruct_array(array, type, size, true, size == 8 ? TYPALIGN_DOUBLE : TYPALIGN_INT,
-					  elements, NULL, &count);
+	if (count <= MAX_BITS)
+		deconstruct_array(array, type, size, true, size == 8 ? TYPALIGN_DOUBLE : TYPALIGN_INT,
+						  elements, NULL, &count);
 	return count;
 }
 

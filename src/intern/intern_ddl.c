@@ -115,7 +115,7 @@ parse_name(Datum argument)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_NAME),
 				 errmsg("invalid dictionary name: \"%s\"", seqid_quotable(name, strlen(name))),
-				 errhint("Enclose a name with spaces, hyphens or capital letters in double quotes, for example SELECT intern_create('\"My Urls\"').")));
+				 errhint("Enclose a name with spaces or capital letters in double quotes, for example SELECT intern_create('\"My Urls\"').")));
 	return makeRangeVarFromNameList(textToQualifiedNameList(cstring_to_text(name)));
 }
 
