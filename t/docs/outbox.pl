@@ -1,4 +1,4 @@
-# docs/outbox.md, varied as readers of the page would: other types and forms of the statement,
+# docs/outbox.md and docs/standby.md, varied as readers of the page would: other types and forms of the statement,
 # kill -9, a position on the primary with rows from a standby, and SQL alone.  A late commit is not lost, beside a plain reader that loses it.
 
 use v5.36;
@@ -8,7 +8,7 @@ use IPC::Run ();
 use SeqidTest;
 use SeqidPage;
 
-my $page = SeqidPage->new('docs/outbox.md');
+my ($page, $standby_page) = map { SeqidPage->new("docs/$_.md") } qw(outbox standby);
 my $node = new_server('shop', streaming => 1, conf => "restart_after_crash = on\n");
 my $settled = "id < seqid.settled('outbox_id_seq')";
 my $plain = 'SELECT id FROM outbox WHERE id > :last ORDER BY id';
@@ -35,6 +35,22 @@ sub set_up ($type = 'bigserial')
 		INSERT INTO outbox (topic) VALUES ('apples'), ('pears'); " . recipe('outbox'));
 	ids(0);
 	return;
+}
+
+# One turn of the recipe 'batch', whose program stores the last key: the rows without keys
+# if a case changes the recipe for other keys.
+sub batch ($change = undef)
+{
+	my ($begin, $read, $store, $commit) = SeqidPage::statements($change ? $change->(recipe('batch')) : recipe('batch'));
+	my $session = SeqidSession->new($node);
+
+	$session->query($begin);
+	my @rows = map { [ split /\|/ ] } split /\n/, $session->query($read);
+	$session->query($store =~ s/(?<=last )2$/$rows[-1][0]/mr . ';') if @rows;
+	$session->query($commit);
+	is($session->errors, '', 'batch: no statement fails');
+	$session->close;
+	return join ' ', map { $_->[ $change ? 1 : 0 ] } @rows;
 }
 
 # A writer whose transaction is open, with the key of its row.
@@ -83,8 +99,9 @@ for (
 # A stored position, and kill -9 between the UPDATE and the COMMIT
 set_up();
 my $reader = SeqidSession->new($node);
-my ($begin, $rows) = SeqidPage::statements(recipe('batch'));
-is($reader->query("$begin; $rows"), "1|apples\n2|pears", 'kill -9: rows are read');
+my ($begin, $read_batch, $store) = SeqidPage::statements(recipe('batch'));
+is($reader->query("$begin; $read_batch"), "1|apples\n2|pears", 'kill -9: rows are read');
+$reader->query("$store;");
 $reader->kill_backend;
 wait_until($node, 'SELECT true') or die 'the server does not restart';
 $reader->abandon;
@@ -92,9 +109,9 @@ my $early = open_writer();
 is(ids(0, recipe('bound')), '', 'the first look, beside a writer: nothing is known');
 is(outcome($node, recipe('new reader')), '22003', 'the first look, beside a writer: no position for a new reader');
 $early->query('ROLLBACK');
-is(ids(0, recipe('batch')), '1 2', 'kill -9: the rows come again');
+is(batch(), '1 2', 'kill -9: the rows come again');
 is(run('SELECT last_id FROM outbox_reader'), '2', 'batch: the position');
-is(ids(0, recipe('batch')), '', 'batch: each row comes once');
+is(batch(), '', 'batch: each row comes once');
 is(run('SELECT last_id FROM outbox_reader'), '2', 'batch: the position stays without new rows');
 my @new = map { run(insert($_)) } 'peas', 'plums';
 is(ids(0, recipe('bound')), "@new", 'bound: WHERE leaves out none of these');
@@ -107,9 +124,9 @@ is(run("SELECT count(*) FROM outbox WHERE id > (SELECT last_id FROM outbox_reade
 # COMBs: the position is the last key, or a bound
 my $zero = '00000000-0000-0000-0000-000000000000';
 for my $case (
-	[ 'last key', recipe('batch') =~ s/:last/:'last'/r =~ s/settled\(.*?\)/settled_comb_uuid()/r =~ s/id, (topic FROM next)/$1/r ],
-	[ 'bound', "SELECT last_id AS last FROM outbox_reader \\gset\nCALL seqid.horizon() \\gset
-		SELECT topic FROM outbox WHERE id >= :'last' AND id < :'comb_uuid' ORDER BY id; UPDATE outbox_reader SET last_id = :'comb_uuid'" ])
+	[ 'last key', sub { batch(sub ($sql) { $sql =~ s/:last/:'last'/gr =~ s/settled\(.*?\)/settled_comb_uuid()/r }) } ],
+	[ 'bound', sub { ids(0, "SELECT last_id AS last, seqid.settled_comb_uuid() AS bound FROM outbox_reader \\gset\n
+		SELECT topic FROM outbox WHERE id >= :'last' AND id < :'bound' ORDER BY id; UPDATE outbox_reader SET last_id = :'bound'") } ])
 {
 	my ($what, $poll) = @$case;
 
@@ -117,13 +134,13 @@ for my $case (
 		CREATE TABLE outbox_reader (name text PRIMARY KEY, last_id uuid DEFAULT '$zero'); INSERT INTO outbox_reader VALUES ('mail')");
 	my $writer = open_writer();
 	run(insert('quick'));
-	is(ids(0, $poll), '', "COMBs, $what: the quick row is held back");
+	is($poll->(), '', "COMBs, $what: the quick row is held back");
 	is(ids(0, "SELECT topic FROM outbox WHERE id > '$zero'"), 'quick', "COMBs, $what: a plain reader has it");
 	$writer->query('COMMIT');
 	my @got;
-	poll_until { push @got, split ' ', ids(0, $poll); @got >= 2 } 20;
+	poll_until { push @got, split ' ', $poll->(); @got >= 2 } 20;
 	is("@got", 'slow quick', "COMBs, $what: then both come");
-	is(ids(0, $poll), '', "COMBs, $what: each comes once");
+	is($poll->(), '', "COMBs, $what: each comes once");
 	$writer->close;
 }
 
@@ -131,7 +148,7 @@ for my $case (
 # standby has not replayed the CALL
 sub read_standby ($primary, $from)
 {
-	my ($begins, $reads, $ends) = map { $page->sql($_) } 'primary begins', 'standby reads', 'primary ends';
+	my ($begins, $reads, $ends) = map { $standby_page->sql($_) } 'primary begins', 'standby reads', 'primary ends';
 	my @variables = qw(last horizon lsn timeline lifetime);
 	my $session = SeqidSession->new($primary);
 	$session->query($begins);
