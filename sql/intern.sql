@@ -130,6 +130,20 @@ SELECT count(*) AS found, bool_and(intern_find('policed', term) = id AND intern_
 SELECT intern_terms('policed', ids) = terms AS back, intern_terms('policed', '{NULL,12345}') AS none, intern_find('policed', '?') AS unknown
   FROM answer WHERE dictionary = 'policed' AND step = 5;
 RESET ROLE;
+-- Statements search by the indexes, although the planner knows that the table is small.
+SELECT intern_create('small');
+ALTER TABLE small ENABLE ROW LEVEL SECURITY;
+CREATE POLICY everything ON small TO regress_intern_policed USING (true);
+GRANT SELECT, INSERT ON small TO regress_intern_policed;
+SELECT intern_ids('small', '{a,b}');
+ANALYZE small;
+BEGIN;
+SELECT seq_scan AS before FROM pg_stat_xact_user_tables WHERE relname = 'small' \gset
+SET LOCAL ROLE regress_intern_policed;
+SELECT intern_ids('small', '{a,c,d}');
+SELECT seq_scan - :before AS scans FROM pg_stat_xact_user_tables WHERE relname = 'small';
+ROLLBACK;
+DROP TABLE small;
 SELECT count(*) AS terms, min(id), max(id) FROM plain;
 SELECT (SELECT count(*) FROM (TABLE plain EXCEPT TABLE checked) d) AS checked,
        (SELECT count(*) FROM (TABLE plain EXCEPT TABLE policed) d) AS policed,

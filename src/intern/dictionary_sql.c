@@ -130,12 +130,13 @@ make_plan(Statement *statement)
 	 * view.
 	 */
 	check_table(plan, statement->relid);
-	cached = SPI_plan_get_cached_plan(plan);
-	if (cached != NULL)
-		ReleaseCachedPlan(cached, NULL);
-	AtEOXact_GUC(true, level);
+	/* Before the planner runs, because SPI_keepplan() drops a generic plan. */
 	SPI_keepplan(plan);
 	statement->plan = plan;
+	cached = SPI_plan_get_cached_plan(plan);
+	if (cached != NULL)
+		ReleaseCachedPlan(cached, CurrentResourceOwner);
+	AtEOXact_GUC(true, level);
 	check_table(plan, statement->relid);
 }
 
@@ -145,7 +146,7 @@ can_be_used_again(const Statement *statement)
 {
 	CachedPlanSource *source = source_of(statement->plan);
 
-	return statement->role_changes == role_changes &&
+	return statement->role_changes == role_changes && source->gplan != NULL &&
 		CachedPlanIsSimplyValid(source, source->gplan, NULL);
 }
 
@@ -175,7 +176,7 @@ take(Statement *statement)
 
 /*
  * At the end of the statement's SPI connection.  If an error has ended it, the catalogs
- * cannot be read, and the plan can be that of another table.
+ * cannot be read, and the plan can be that of another table, or was not completed.
  */
 static void
 finish(void *argument)
@@ -184,7 +185,8 @@ finish(void *argument)
 
 	if (statement->plan == NULL)
 		return;
-	if (!SPI_plan_is_valid(statement->plan) || !names_table(statement->plan, statement->relid))
+	if (!SPI_plan_is_valid(statement->plan) || source_of(statement->plan)->gplan == NULL ||
+		!names_table(statement->plan, statement->relid))
 	{
 		SPI_freeplan(statement->plan);
 		return;
