@@ -19,6 +19,7 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
 #include "pg/pg_epoch.h"
 #include "pg/sql_function.h"
 #include "state/server_shard.h"
@@ -234,12 +235,20 @@ seqid_horizon_slots(PG_FUNCTION_ARGS)
  * time to look.  The call itself is not replaced.
  */
 static void
-look_ahead(const FuncExpr *call)
+look_ahead(PlannerInfo *root, const FuncExpr *call)
 {
+	Const	   *sequence;
+
 	if (call->args == NIL)
+	{
 		seqid_look_ahead(KEYS_OF_SEQID);
-	else if (IsA(linitial(call->args), Const) && !((Const *) linitial(call->args))->constisnull)
-		seqid_look_ahead(DatumGetObjectId(((Const *) linitial(call->args))->constvalue));
+		return;
+	}
+	sequence = linitial(call->args);
+	if (root != NULL)
+		sequence = (Const *) estimate_expression_value(root, (Node *) sequence);
+	if (IsA(sequence, Const) && !sequence->constisnull)
+		seqid_look_ahead(DatumGetObjectId(sequence->constvalue));
 }
 
 static bool
@@ -283,7 +292,8 @@ seqid_settled_support(PG_FUNCTION_ARGS)
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 
 	if (IsA(request, SupportRequestSimplify))
-		look_ahead(((SupportRequestSimplify *) request)->fcall);
+		look_ahead(((SupportRequestSimplify *) request)->root,
+				   ((SupportRequestSimplify *) request)->fcall);
 	else if (IsA(request, SupportRequestCost) && set_cost((SupportRequestCost *) request))
 		PG_RETURN_POINTER(request);
 	PG_RETURN_POINTER(NULL);
