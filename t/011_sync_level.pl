@@ -1,5 +1,6 @@
 # With a synchronous standby, the mark waits for it whatever synchronous_commit a session
-# has: no key that a client got comes again after a promotion.  If synchronous
+# has: no key that a client got comes again after a promotion.  A reader waits for no
+# standby, and gets each bound that one has confirmed.  If synchronous
 # replication is turned off, the key is returned; if the wait is cancelled, it is not.
 #
 # Only a standby that is away makes a session wait, and only a real one is promoted.
@@ -33,6 +34,27 @@ sub must_wait ($session, $sql, $what)
 my $standby_clock = SeqidClock->new('-6s');
 my $standby = new_standby($primary, 'standby', clock => $standby_clock, conf => "seqid.max_lead = '1min'");
 make_synchronous($primary);
+
+#
+# A reader gets a bound as soon as the standby has its WAL, although writers, whose
+# transactions need not commit, have already written more.
+#
+my $settled = "SELECT seqid.settled('numbers')";
+my $reader = SeqidSession->new($primary);
+my $write = "BEGIN; SELECT count(nextval('numbers')) FROM generate_series(1, 40); ROLLBACK";
+
+$primary->safe_psql('postgres', 'CREATE SEQUENCE numbers');
+is($reader->query($settled), '1', 'a reader: the standby has the WAL');
+for my $expected ('1', '41')
+{
+	$standby->stop;
+	$primary->safe_psql('postgres', $write);
+	is($reader->query($settled), $expected, "a reader: the standby lacks the WAL of the last 40 values: $expected");
+	$standby_clock->start($standby);
+	$primary->wait_for_catchup($standby, 'flush', $primary->lsn('insert'));
+}
+is($reader->query($settled), '81', 'a reader: the standby has all WAL');
+$reader->close;
 
 my %lines = (
 	'local' => 'SET synchronous_commit = local; SELECT snowflake_nextval(6); SELECT comb_uuid();

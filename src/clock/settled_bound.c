@@ -25,11 +25,15 @@
  * 2. One snapshot gets one result while the transaction lasts.  A scan, the partitions of a
  *	  table or a cursor would otherwise use a smaller bound first and a greater one later,
  *	  and the reader would skip the rows between them.  A snapshot is the same if it lists
- *	  the same transactions.  A result depends on the role, which the privilege was checked
- *	  for.  If results had to be forgotten, only newer snapshots get another one.
+ *	  the same transactions.  Another role gets the same result after its privilege was
+ *	  checked.  If results had to be forgotten, only newer snapshots get another one.
  *
  * 3. If the next value of the sequence is below a bound, the sequence was set back, and the
  *	  session forgets its bounds.
+ *
+ * 4. A bound is used only after the WAL of its look is durable.  Until a synchronous standby
+ *	  has flushed it, the bound is pending, and no later look replaces it.  Otherwise a reader
+ *	  beside many writers would never get one, because each look finds newer WAL.
  */
 #include "postgres.h"
 
@@ -57,7 +61,7 @@
 typedef struct Bound
 {
 	int64		value;
-	Oid			role;			/* that asked, of results only */
+	Oid			role;			/* whose privilege was checked, of results only */
 	TransactionId xmax;
 	uint32		count;			/* of open transactions */
 	uint32		room;			/* of the array */
@@ -71,6 +75,9 @@ typedef struct Followed
 	uint64		file;			/* that newest is of, 0 for none */
 	Bound		newest;
 	Bound		usable;			/* see invariant 1 */
+	Bound		pending;		/* see invariant 4; NO_BOUND for none */
+	uint64		pending_file;	/* of the sequence */
+	XLogRecPtr	pending_lsn;	/* makes it durable */
 
 	LocalTransactionId lxid;	/* of the transaction that has the results */
 	uint32		results_made;
@@ -157,6 +164,7 @@ forget_bounds(Followed *followed)
 {
 	followed->newest.value = NO_BOUND;
 	followed->usable.value = NO_BOUND;
+	followed->pending.value = NO_BOUND;
 	followed->file = 0;
 }
 
@@ -188,45 +196,43 @@ find_followed(Oid id)
 	return followed;
 }
 
-/* Invariant 1.  The newest bound is greater than the usable one, or there is none. */
 static void
-remember(Followed *followed, int64 value, uint64 file, Snapshot snapshot)
+set_pending(Followed *followed, const Look *look, Snapshot snapshot)
+{
+	copy_snapshot(&followed->pending, snapshot);
+	add_own_transaction(&followed->pending);
+	sort_open(&followed->pending);
+	followed->pending_file = look->file;
+	followed->pending_lsn = look->page_lsn;
+	followed->pending.value = look->bound;
+}
+
+/* Invariants 4 and 1.  The newest bound is greater than the usable one, or there is none. */
+static void
+remember_pending(Followed *followed)
 {
 	Bound		before = followed->newest;
 
-	if (value <= before.value)
+	if (followed->pending.value == NO_BOUND || !seqid_wal_is_durable(followed->pending_lsn))
 		return;
-	if (ActiveSnapshotSet() && is_valid(&before, GetActiveSnapshot()))
+	if (followed->pending.value > before.value)
 	{
-		followed->newest = followed->usable;
-		followed->usable = before;
+		followed->newest = followed->pending;
+		followed->file = followed->pending_file;
+		if (ActiveSnapshotSet() && is_valid(&before, GetActiveSnapshot()))
+		{
+			followed->pending = followed->usable;	/* for its memory */
+			followed->usable = before;
+		}
+		else
+			followed->pending = before;
 	}
-	followed->newest.value = NO_BOUND;	/* in case that there is no memory */
-	copy_snapshot(&followed->newest, snapshot);
-	add_own_transaction(&followed->newest);
-	sort_open(&followed->newest);
-	followed->newest.value = value;
-	followed->file = file;
-}
-
-/* Flushes.  If the WAL must be replicated first, waits for that, or returns false. */
-static bool
-make_durable(XLogRecPtr lsn, bool wait_for_standbys)
-{
-	if (seqid_wal_is_durable(lsn))
-		return true;
-	if (wait_for_standbys)
-	{
-		seqid_make_wal_durable(lsn);
-		return true;
-	}
-	XLogFlush(lsn);
-	return seqid_wal_is_durable(lsn);
+	followed->pending.value = NO_BOUND;
 }
 
 /*
- * Looks once.  Remembers the bound, unless WAL that makes it durable must be replicated
- * first, and the caller does not wait for that.  Returns false if there was no look.
+ * Looks once.  Remembers the bound as soon as the WAL that makes it durable is replicated,
+ * for which the caller can wait.  Returns false if there was no look.
  */
 static bool
 look(Followed *followed, bool wait_for_standbys, Look *result)
@@ -243,12 +249,19 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 	(void) GetSnapshotData(&now);
 
 	/* Invariant 3. */
-	if (result->next < Max(followed->newest.value, followed->usable.value))
+	if (result->next < Max(followed->newest.value, Max(followed->usable.value, followed->pending.value)))
 		forget_bounds(followed);
 
-	if (!make_durable(result->page_lsn, wait_for_standbys))
-		return true;
-	remember(followed, result->bound, result->file, &now);
+	XLogFlush(result->page_lsn);
+	if (wait_for_standbys && !seqid_wal_is_durable(result->page_lsn))
+		seqid_make_wal_durable(result->page_lsn);
+
+	remember_pending(followed);
+	if (followed->pending.value == NO_BOUND && result->bound > followed->newest.value)
+	{
+		set_pending(followed, result, &now);
+		remember_pending(followed);
+	}
 	return true;
 }
 
@@ -277,18 +290,17 @@ look_until_ended(Followed *followed, bool wait_for_standbys)
 	}
 }
 
-static const Bound *
-find_result(const Followed *followed, Snapshot snapshot)
+static Bound *
+find_result(Followed *followed, Snapshot snapshot)
 {
 	uint32		kept = Min(followed->results_made, RESULTS_KEPT);
 
 	/* The last one first, for a scan that asks with each row. */
 	for (uint32 back = 1; back <= kept; back++)
 	{
-		const Bound *result = &followed->results[(followed->results_made - back) % RESULTS_KEPT];
+		Bound	   *result = &followed->results[(followed->results_made - back) % RESULTS_KEPT];
 
 		if (result->xmax == snapshot->xmax && result->count == snapshot->xcnt &&
-			result->role == GetUserId() &&
 			(result->count == 0 ||
 			 memcmp(result->open, snapshot->xip, result->count * sizeof(TransactionId)) == 0))
 			return result;
@@ -345,7 +357,7 @@ int64
 seqid_settled_bound(Oid id, Snapshot snapshot)
 {
 	Followed   *followed = find_followed(id);
-	const Bound *result;
+	Bound	   *result;
 	Look		ignored;
 	int64		value = NO_BOUND;
 
@@ -355,12 +367,17 @@ seqid_settled_bound(Oid id, Snapshot snapshot)
 		followed->results_made = 0;
 	}
 	result = find_result(followed, snapshot);
-	if (likely(result != NULL))
+	if (likely(result != NULL && result->role == GetUserId()))
 		return result->value;
 
 	check_snapshot(snapshot);
 	if (id != KEYS_OF_SEQID)
 		seqid_check_followed_sequence(id);
+	if (result != NULL)
+	{
+		result->role = GetUserId();
+		return result->value;
+	}
 	check_not_forgotten(followed, snapshot);
 
 	(void) look(followed, false, &ignored);
@@ -375,12 +392,24 @@ seqid_settled_bound(Oid id, Snapshot snapshot)
 void
 seqid_look_ahead(Oid id)
 {
+	Followed   *followed;
+
 	/* The snapshot of such a transaction exists already. */
 	if (RecoveryInProgress() || IsolationUsesXactSnapshot())
 		return;
 	if (id != KEYS_OF_SEQID && !seqid_can_be_followed(id))
 		return;
-	look_until_ended(find_followed(id), false);
+	followed = find_followed(id);
+	look_until_ended(followed, false);
+
+	/* A session without a bound can wait for a standby, because it gets no row otherwise. */
+	for (int naps = LOOK_AHEAD_MS; naps > 0 && followed->newest.value == NO_BOUND &&
+		 followed->pending.value != NO_BOUND; naps--)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(1000);
+		remember_pending(followed);
+	}
 }
 
 int64
