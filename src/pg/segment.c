@@ -14,7 +14,6 @@
 #include "pg/compat.h"
 #include "pg/segment.h"
 #include "storage/dsm_impl.h"
-#include "utils/memutils.h"
 
 /* The second remedy helps for any dynamic_shared_memory_type. */
 #define NO_DYNAMIC_ROOM_HINT \
@@ -31,13 +30,13 @@
 void
 seqid_reserve_segment(Size size pg_attribute_unused(), void (*startup) (void))
 {
-	/* An attribute here would apply to the type of the function. */
+	/* An attribute of the parameter would apply to the function's type. */
 	(void) startup;
 }
 
 #if COMPAT_SEGMENT_INIT_HAS_ARGUMENT
 
-/* The argument points to the function that has one parameter. */
+/* The argument points to a pointer to the function with one parameter. */
 static void
 call_init(void *segment, void *init)
 {
@@ -103,7 +102,7 @@ seqid_reserve_segment(Size size, void (*startup) (void))
 	shmem_startup_hook = start_up;
 }
 
-/* The segment of the server, or the one of the handle. */
+/* Returns a segment of the server's main shared memory or, with a handle, a dynamic one. */
 static void *
 create_or_find(const char *name, SegmentHandle *handle, Size size, void (*init) (void *))
 {
@@ -138,7 +137,7 @@ create_or_find(const char *name, SegmentHandle *handle, Size size, void (*init) 
 
 #endif
 
-/* The message of the server has no hint. */
+/* Adds a hint to the message of the server, which does not have one. */
 static void
 add_hint(void *hint)
 {
@@ -173,13 +172,5 @@ void	   *
 seqid_attach_dynamic_segment(const char *name, SegmentHandle *handle,
 							 Size size, void (*init) (void *))
 {
-	void	   *segment;
-
-	if (IsUnderPostmaster)
-		return attach(name, handle, size, init, NO_DYNAMIC_ROOM_HINT);
-
-	/* A server of one process has no dynamic shared memory. */
-	segment = MemoryContextAllocZero(TopMemoryContext, size);
-	init(segment);
-	return segment;
+	return attach(name, handle, size, init, NO_DYNAMIC_ROOM_HINT);
 }
