@@ -5,8 +5,8 @@
 
 --
 -- The schema that CREATE EXTENSION names contains the functions for keys, and nothing else.
--- All other objects are in the schema seqid: tools for migrations and schema dumps would
--- include tables, views and sequences that they find in a user's schema.
+-- All other objects are in the schema seqid, because tools for migrations and schema dumps
+-- would include tables, views and sequences that they find in a user's schema.
 --
 -- While the objects in seqid are created, the search_path contains only pg_catalog.
 -- Otherwise a function or operator in the user's schema could be chosen instead.
@@ -23,8 +23,8 @@ BEGIN
 			HINT = 'Run CREATE EXTENSION seqid, or name a schema other than "seqid".';
 	END IF;
 
-	-- The owner of the schema can rename it, and put functions of its own into another one of
-	-- that name, which this script would call.  The row lock prevents that until the end.
+	-- The owner of the schema could rename it during this script, and create another schema of
+	-- that name with functions that the script would call.  The row lock prevents renaming.
 	PERFORM FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
 	  WHERE e.extname = 'seqid' AND quote_ident(n.nspname) = '@extschema@'
 	    FOR SHARE OF n;
@@ -69,9 +69,9 @@ COMMENT ON SEQUENCE seqid.clock_mark IS
 SELECT pg_extension_config_dump('seqid.clock_mark', '');
 
 --
--- What the planner uses: it replaces a call of snowflake_in(id, range) by comparisons of the id
--- with the first and the last id of the range, and expects as many rows of a set of keys as its
--- argument count says.
+-- Functions for the planner.  It replaces a call of snowflake_in(id, range) with comparisons of
+-- the id with the first and the last id of the range, and expects as many rows in a set of keys
+-- as the argument "count".
 --
 
 CREATE FUNCTION seqid.planner_support(internal)
@@ -151,30 +151,29 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_currval'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION snowflake_currval() IS
-'last snowflake id that this session generated, except in parallel workers; an error if there is none';
+'last snowflake id that this session generated, not counting parallel workers; raises an error if there is none';
 
 CREATE FUNCTION snowflake_witness(id bigint)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_witness(bigint) IS
-'make all later snowflake ids of this server''s shard greater than an id, and return the id; an error if the id is ahead of the clock by more than seqid.max_lead';
+'make all later snowflake ids of this server''s shard greater than an id, and return the id; raises an error if the id is ahead of the clock by more than seqid.max_lead';
 
--- 31 is the highest shard that both layouts have.
 CREATE FUNCTION snowflake_backfill(created_at timestamptz, shard bigint,
 	after bigint DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_backfill'
 LANGUAGE C WINDOW VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION snowflake_backfill(timestamptz, bigint, bigint) IS
-'window function: snowflake ids for existing rows, from their times and in their order, of a shard that seqid.allowed_shards does not contain; greater than the id after';
+'window function that generates snowflake ids for existing rows in the order of their times; the shard must not be in seqid.allowed_shards, and the ids are greater than the argument after';
 
 CREATE FUNCTION snowflake_timestamp(id bigint)
 RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'snowflake_timestamp'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_timestamp(bigint) IS
-'time of a snowflake id, in milliseconds';
+'time of a snowflake id, to the millisecond';
 
 CREATE FUNCTION snowflake_shard(id bigint)
 RETURNS int
@@ -203,14 +202,14 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_first'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_first(timestamptz) IS
-'smallest snowflake id of a millisecond, across all shards; a time out of range gives the smallest or the largest of all ids';
+'smallest snowflake id of a millisecond, across all shards; if the time is out of range, the smallest or the largest possible id';
 
 CREATE FUNCTION snowflake_last(at timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake_last'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_last(timestamptz) IS
-'largest snowflake id of a millisecond, across all shards; a time out of range gives the smallest or the largest of all ids';
+'largest snowflake id of a millisecond, across all shards; if the time is out of range, the smallest or the largest possible id';
 
 CREATE FUNCTION snowflake_in(id bigint, range tstzrange)
 RETURNS boolean
@@ -268,14 +267,14 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_currval'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION snowflake53_currval() IS
-'last snowflake53 id that this session generated, except in parallel workers; an error if there is none';
+'last snowflake53 id that this session generated, not counting parallel workers; raises an error if there is none';
 
 CREATE FUNCTION snowflake53_witness(id bigint)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_witness(bigint) IS
-'make all later snowflake53 ids of this server''s shard greater than an id, and return the id; an error if the id is ahead of the clock by more than seqid.max_lead';
+'make all later snowflake53 ids of this server''s shard greater than an id, and return the id; raises an error if the id is ahead of the clock by more than seqid.max_lead';
 
 CREATE FUNCTION snowflake53_backfill(created_at timestamptz, shard bigint,
 	after bigint DEFAULT NULL)
@@ -283,14 +282,14 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_backfill'
 LANGUAGE C WINDOW VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION snowflake53_backfill(timestamptz, bigint, bigint) IS
-'window function: snowflake53 ids for existing rows, from their times and in their order, of a shard that seqid.allowed_shards does not contain; greater than the id after';
+'window function that generates snowflake53 ids for existing rows in the order of their times; the shard must not be in seqid.allowed_shards, and the ids are greater than the argument after';
 
 CREATE FUNCTION snowflake53_timestamp(id bigint)
 RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'snowflake53_timestamp'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_timestamp(bigint) IS
-'time of a snowflake53 id, in milliseconds';
+'time of a snowflake53 id, to the millisecond';
 
 CREATE FUNCTION snowflake53_shard(id bigint)
 RETURNS int
@@ -319,14 +318,14 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_first'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_first(timestamptz) IS
-'smallest snowflake53 id of a millisecond, across all shards; a time out of range gives the smallest or the largest of all ids';
+'smallest snowflake53 id of a millisecond, across all shards; if the time is out of range, the smallest or the largest possible id';
 
 CREATE FUNCTION snowflake53_last(at timestamptz)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'snowflake53_last'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake53_last(timestamptz) IS
-'largest snowflake53 id of a millisecond, across all shards; a time out of range gives the smallest or the largest of all ids';
+'largest snowflake53 id of a millisecond, across all shards; if the time is out of range, the smallest or the largest possible id';
 
 CREATE FUNCTION snowflake53_in(id bigint, range tstzrange)
 RETURNS boolean
@@ -368,7 +367,7 @@ RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'comb_uuid_timestamp'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_timestamp(uuid) IS
-'time of a COMB, in microseconds; an error for any other UUID';
+'time of a COMB, to the microsecond; raises an error for any other UUID';
 
 -- This function has another name because an overload would be chosen for literals and for
 -- parameters without a type.  In addition, pg_partman looks up functions by name only.
@@ -377,21 +376,21 @@ RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'comb_uuid_timestamp_text'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_timestamp_text(text) IS
-'time of a COMB in text form, in microseconds; an error for any other text';
+'time of a COMB in text form, to the microsecond; raises an error for any other text';
 
 CREATE FUNCTION comb_uuid_first(at timestamptz)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_first'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_first(timestamptz) IS
-'smallest COMB of a microsecond; a time out of range gives the smallest or the largest of all COMBs';
+'smallest COMB of a microsecond; if the time is out of range, the smallest or the largest possible COMB';
 
 CREATE FUNCTION comb_uuid_last(at timestamptz)
 RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_last'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_last(timestamptz) IS
-'largest COMB of a microsecond; a time out of range gives the smallest or the largest of all COMBs';
+'largest COMB of a microsecond; if the time is out of range, the smallest or the largest possible COMB';
 
 CREATE FUNCTION comb_uuid_in(id uuid, range tstzrange)
 RETURNS boolean
@@ -413,7 +412,7 @@ RETURNS uuid
 AS 'MODULE_PATHNAME', 'comb_uuid_witness'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION comb_uuid_witness(uuid) IS
-'make all later COMBs of this database greater than a COMB, and return the COMB; an error if the COMB is ahead of the clock by more than seqid.max_lead';
+'make all later COMBs of this database greater than a COMB, and return the COMB; raises an error if the COMB is ahead of the clock by more than seqid.max_lead';
 
 CREATE FUNCTION comb_uuid_to_mssql(id uuid)
 RETURNS uuid
@@ -442,7 +441,7 @@ RETURNS uuid
 AS 'MODULE_PATHNAME', 'uuid_sequence_nextval'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION uuid_sequence_nextval(regclass, int, int) IS
-'random UUID that begins with a block number from the next value of a sequence; block_size values share a block, and block_count blocks wrap around';
+'random UUID that begins with a block number from the next value of a sequence; block_size values share a block, and the number wraps around after block_count blocks';
 
 CREATE FUNCTION uuid_time_nextval(
 	interval_length int DEFAULT 60, interval_count int DEFAULT 65536)
@@ -450,7 +449,7 @@ RETURNS uuid
 AS 'MODULE_PATHNAME', 'uuid_time_nextval'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uuid_time_nextval(int, int) IS
-'random UUID that begins with a block number from the clock; a block lasts interval_length seconds, and interval_count blocks wrap around';
+'random UUID that begins with a block number from the clock; a block lasts interval_length seconds, and the number wraps around after interval_count blocks';
 
 --
 -- Scattered ids: the values of one sequence, spread over 2^prefix_bits small sequences.  See
@@ -463,7 +462,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'scatter_nextval'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION scatter_nextval(regclass, int) IS
-'next value of a sequence, which must be 1 or more, as an id of one of 2^prefix_bits (0 to 32 bits) small sequences; pages of an index on the ids are often little more than half full';
+'next value of a sequence, which must be 1 or more, as a scattered id in one of 2^prefix_bits (0 to 32 bits) small sequences';
 
 CREATE FUNCTION scatter_prefix(id bigint, prefix_bits int DEFAULT 14)
 RETURNS bigint
@@ -510,7 +509,7 @@ RETURNS bigint[]
 AS 'MODULE_PATHNAME', 'intern_ids'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100;
 COMMENT ON FUNCTION intern_ids(regclass, text[]) IS
-'ids of terms, in the same places; new terms are inserted';
+'ids of terms, in the same positions; new terms are inserted';
 
 CREATE FUNCTION intern_find(dictionary regclass, term text)
 RETURNS bigint
@@ -531,7 +530,7 @@ RETURNS text[]
 AS 'MODULE_PATHNAME', 'intern_terms'
 LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100;
 COMMENT ON FUNCTION intern_terms(regclass, bigint[]) IS
-'terms of ids, in the same places; NULL for an id that is not in the dictionary';
+'terms of ids, in the same positions; NULL for an id that is not in the dictionary';
 
 --
 -- Packed ids: tenant (22 bits) | entity (40 bits), or fields of any widths
@@ -588,8 +587,8 @@ COMMENT ON FUNCTION bits_text(int[], bigint) IS
 'binary digits of an id, with a vertical bar between fields of the given widths';
 
 --
--- Consistent hashing.  Each type has a function of its own name, because drivers send
--- different types for the same parameter.
+-- Consistent hashing.  The functions for different types have different names, because
+-- drivers send different types for the same parameter.
 --
 
 CREATE FUNCTION jump_hash(key bigint, buckets int)
@@ -604,14 +603,14 @@ RETURNS int
 AS 'MODULE_PATHNAME', 'jump_hash_text'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION jump_hash_text(text, int) IS
-'bucket (0 to buckets - 1) of a key of type text, by its bytes, by consistent hashing (Lamping and Veach)';
+'bucket (0 to buckets - 1) of a key of type text, by consistent hashing (Lamping and Veach) of its bytes';
 
 CREATE FUNCTION jump_hash_uuid(key uuid, buckets int)
 RETURNS int
 AS 'MODULE_PATHNAME', 'jump_hash_uuid'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION jump_hash_uuid(uuid, int) IS
-'bucket (0 to buckets - 1) of a key of type uuid, by its bytes, by consistent hashing (Lamping and Veach)';
+'bucket (0 to buckets - 1) of a key of type uuid, by consistent hashing (Lamping and Veach) of its bytes';
 
 --
 -- Text forms.  The type is part of the name, because an overloaded function would make
@@ -630,7 +629,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'base62_decode_bigint'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION base62_decode_bigint(text) IS
-'bigint of its digits 0-9A-Za-z';
+'bigint with the digits 0-9A-Za-z';
 
 CREATE FUNCTION base62_encode_uuid(id uuid)
 RETURNS text
@@ -644,7 +643,7 @@ RETURNS uuid
 AS 'MODULE_PATHNAME', 'base62_decode_uuid'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION base62_decode_uuid(text) IS
-'UUID of its digits 0-9A-Za-z';
+'UUID with the digits 0-9A-Za-z';
 
 CREATE FUNCTION crockford32_encode_bigint(id bigint)
 RETURNS text
@@ -658,7 +657,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'crockford32_decode_bigint'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION crockford32_decode_bigint(text) IS
-'bigint of its 13 characters in Crockford''s base 32';
+'bigint with the 13 characters in Crockford''s base 32';
 
 CREATE FUNCTION crockford32_encode_uuid(id uuid)
 RETURNS text
@@ -672,7 +671,7 @@ RETURNS uuid
 AS 'MODULE_PATHNAME', 'crockford32_decode_uuid'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION crockford32_decode_uuid(text) IS
-'UUID of its 26 characters in Crockford''s base 32';
+'UUID with the 26 characters in Crockford''s base 32';
 
 CREATE FUNCTION typeid_encode(prefix text, id uuid)
 RETURNS text
@@ -758,12 +757,12 @@ CREATE VIEW seqid.stat_shards AS
 	SELECT layout, shard, last_id, last_time, lead_ms, waits, clock_regressions
 	  FROM seqid.stat_shards();
 COMMENT ON VIEW seqid.stat_shards IS
-'shards of which this server, in any database, has issued ids since it started';
+'shards whose ids this server has issued, in any database, since it started';
 COMMENT ON COLUMN seqid.stat_shards.layout IS 'snowflake or snowflake53: the prefix of the function names';
 COMMENT ON COLUMN seqid.stat_shards.shard IS 'shard number';
 COMMENT ON COLUMN seqid.stat_shards.last_id IS 'last id that was reserved';
 COMMENT ON COLUMN seqid.stat_shards.last_time IS 'time of the last id';
-COMMENT ON COLUMN seqid.stat_shards.lead_ms IS 'lead of the last id over the clock, in milliseconds, 0 if there is none';
+COMMENT ON COLUMN seqid.stat_shards.lead_ms IS 'lead of the last id over the clock, in milliseconds, 0 if the id is not ahead';
 COMMENT ON COLUMN seqid.stat_shards.waits IS 'number of times that a call waited for the next millisecond';
 COMMENT ON COLUMN seqid.stat_shards.clock_regressions IS 'number of times that a call found the clock more than 8 ms behind the next id of the shard';
 
@@ -833,7 +832,7 @@ RETURNS boolean
 AS 'MODULE_PATHNAME', 'seqid_has_replayed'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION seqid.has_replayed(pg_lsn, bigint, bigint) IS
-'whether this server has the WAL up to lsn of the primary that returned the arguments with a horizon, so that later statements see all rows below the horizon; false if the primary has a newer server lifetime';
+'true if this server has replayed (on a primary: flushed) the WAL up to lsn of the server lifetime that returned the arguments with a horizon, so that later statements see all rows below the horizon; false if the primary has a newer server lifetime';
 
 CREATE FUNCTION seqid.horizon_slots(OUT pid int, OUT held timestamptz)
 RETURNS SETOF record
@@ -842,8 +841,8 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION seqid.horizon_slots() IS
 'sessions of the view seqid.horizon_holders that have generated keys';
 
--- A prepared transaction that has generated keys has a lock with its time; see
--- src/clock/transaction_slot.c.  A transaction holds a sequence with a lock in conflict
+-- A prepared transaction that has generated keys has a lock that contains its time; see
+-- src/clock/transaction_slot.c.  A transaction holds a sequence by a lock that conflicts
 -- with ShareLock; see src/clock/sequence_look.c.
 CREATE VIEW seqid.horizon_holders AS
 	SELECT h.pid, p.gid, h.held, coalesce(a.xact_start, p.prepared) AS since, h.sequence
@@ -874,7 +873,7 @@ COMMENT ON COLUMN seqid.horizon_holders.pid IS 'process ID of the transaction, N
 COMMENT ON COLUMN seqid.horizon_holders.gid IS 'identifier of a prepared transaction, NULL for others';
 COMMENT ON COLUMN seqid.horizon_holders.held IS 'time that the horizon cannot pass before the transaction ends; NULL in the row of a sequence, or if the role cannot see it';
 COMMENT ON COLUMN seqid.horizon_holders.since IS 'time at which the transaction started or was prepared, NULL if the role cannot see it';
-COMMENT ON COLUMN seqid.horizon_holders.sequence IS 'sequence that the transaction holds, because it has called nextval() for example; NULL in other rows';
+COMMENT ON COLUMN seqid.horizon_holders.sequence IS 'sequence that the transaction holds, for example because it has called nextval(); NULL in other rows';
 
 --
 -- Repair
@@ -888,8 +887,8 @@ COMMENT ON FUNCTION seqid.rewrite_mark(regclass) IS
 'part of seqid.repair_mark(); do not call it directly';
 
 -- Never lowers the mark, and keeps all objects that depend on the extension.  A sequence that
--- was renamed or moved to another schema gets its name and schema back, by its OID: its name
--- could become that of another sequence meanwhile.
+-- was renamed or moved to another schema gets its name and schema back, by its OID, because
+-- another sequence could get its name meanwhile.
 CREATE FUNCTION seqid.repair_mark()
 RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -946,7 +945,7 @@ BEGIN
 	ELSIF to_regclass('seqid.clock_mark') IS NULL THEN
 		UPDATE pg_class SET relname = 'clock_mark', relnamespace = 'seqid'::regnamespace
 		 WHERE oid = mark;
-		-- In pg_catalog it depends on no schema.
+		-- There is no such row if the sequence was in pg_catalog.
 		DELETE FROM pg_depend
 		 WHERE classid = 'pg_class'::regclass AND objid = mark AND refclassid = 'pg_namespace'::regclass;
 		INSERT INTO pg_depend (classid, objid, objsubid, refclassid, refobjid, refobjsubid, deptype)
@@ -957,7 +956,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION seqid.repair_mark() IS
-'create a missing clock mark, or rewrite a damaged one, at the highest time that is known, and return its time; superusers only';
+'create a missing clock mark, or rewrite a damaged one, with the highest known time, and return this time; superusers only';
 
 --
 -- Privileges

@@ -2,18 +2,18 @@
  * mark_repair.c
  *	  Repairs a damaged clock mark.
  *
- * Without a mark no key is generated.  Dropping the extension and creating it again
- * would create a mark, but it would also drop everything that uses its functions:
- * defaults, generated columns, views and constraints.
+ * Without a mark, keys cannot be generated.  Dropping the extension and creating it again
+ * would create a mark, but it would also drop everything that uses its functions: defaults,
+ * generated columns, views and constraints.
  *
- * seqid.repair_mark(), in the extension's script, creates the sequence if it is
- * missing.  This file does what SQL cannot without the names of others: it gives the
- * sequence to the bootstrap superuser, and writes the page.
+ * seqid.repair_mark(), in the extension's script, creates the sequence if it is missing.  This
+ * file does what SQL could do only by name, because others can rename objects meanwhile: it
+ * gives the sequence to the bootstrap superuser, and writes the page.
  *
- * The new mark is the latest of the times that are known: the marks and the floor of
- * this server lifetime, the last checkpoint, and the clock.  The counters of shards are not
- * needed, and keys of other databases must not raise the mark.  Its nonce is 0, so the next
- * key takes it as the floor, unless it is the highest mark of this lifetime.
+ * The new mark is the latest known time: the marks and the floor of this server lifetime, the
+ * last checkpoint, and the clock.  The counters of shards are not used, because keys of other
+ * databases must not raise the mark.  Its nonce is 0, so the next key takes it as the floor,
+ * unless it is the highest mark of this lifetime.
  */
 #include "postgres.h"
 
@@ -65,9 +65,9 @@ repair_page(Relation rel)
 
 /*
  * seqid.rewrite_mark(mark regclass) returns timestamptz
- *	  For seqid.repair_mark(): restores the owner, and writes the page if it is damaged,
- *	  was never written, or contains a value that is out of range or too low.  Returns the
- *	  mark.  A rollback does not undo what was written on the page.
+ *	  For seqid.repair_mark(): restores the owner, and writes the page if it is damaged, was
+ *	  never written, or contains a value that is out of range or too low.  Returns the mark.  A
+ *	  rollback does not undo changes of the page.
  *
  *	  Errors: 42501 unless the caller is a superuser; 25006 on a standby; 42809 if the
  *	  relation is not the mark or not a permanent sequence.
@@ -87,8 +87,8 @@ seqid_rewrite_mark(PG_FUNCTION_ARGS)
 	PreventCommandDuringRecovery("seqid.repair_mark()");
 
 	/*
-	 * Conflicts with the lock of sessions that read or write the mark, which
-	 * can be waiting for a synchronous standby.
+	 * Conflicts with the lock of seqid_advance_mark(), which can be waiting
+	 * for a synchronous standby.
 	 */
 	rel = relation_open(PG_GETARG_OID(0), ShareRowExclusiveLock);
 

@@ -2,17 +2,17 @@
  * planner_support.c
  *	  What the planner asks about functions of the extension.
  *
- * snowflake_in(id, range) and its counterparts are replaced by
+ * snowflake_in(id, range) and its counterparts are replaced with
  *
  *		id >= seqid.snowflake_bound(range, false) AND
  *		id <= seqid.snowflake_bound(range, true)
  *
- * An SQL function with this body would need no support function.  But the body contains the
- * range twice, and inline_function() of the planner does not expand such a body if the
- * argument costs more than ten operators, as a function of the user does.  The query would
- * then read the whole table.
+ * An SQL function with this body would not need a support function.  But the body contains the
+ * range twice, and the planner's inline_function() does not expand such a body if the argument
+ * costs more than ten operators, as a user-defined function does.  The query would then read
+ * the whole table.
  *
- * Sets of keys have as many rows as their argument count says.
+ * The number of rows in a set of keys is the argument "count".
  */
 #include "postgres.h"
 
@@ -62,8 +62,8 @@ comparison(Node *id, Oid bound, Node *range, bool upper)
 }
 
 /*
- * The comparisons that a call of NAME_in(id, range) stands for, or NULL.  They evaluate
- * both arguments twice, so these must not be volatile, nor run a query.
+ * Returns the comparisons that replace a call of NAME_in(id, range), or NULL.  They evaluate
+ * both arguments twice, so the arguments must not be volatile or contain subqueries.
  */
 static Node *
 simplified(PlannerInfo *root, FuncExpr *call)
@@ -93,8 +93,8 @@ simplified(PlannerInfo *root, FuncExpr *call)
 }
 
 /*
- * The last argument of a set of keys, or -1 if the planner does not know it.  The call can
- * also be that of an operator, which a user has created.
+ * The value of the count, which is the last argument of a set of keys, or -1 if the planner
+ * does not know it.  The node is an OpExpr if a user has created an operator on the function.
  */
 static double
 expected_count(PlannerInfo *root, Node *call)

@@ -2,19 +2,19 @@
  * replay.c
  *	  Whether this server has replayed a point of a history.
  *
- * After a failover, two servers can have different WAL at one position, and even on one
- * timeline: two standbys that do not know of each other, promoted from one point, take the
- * same number.  So a point also contains the lifetime, a random number that its primary logs
- * on the page of the mark.
+ * After a failover, two servers can have different WAL at the same position, even on the same
+ * timeline: two standbys that are promoted independently choose the same number for it.  So a
+ * point also contains the lifetime, a random number that its primary logs on the page of the
+ * mark.
  *
- * 1. A server whose page contains the lifetime has replayed WAL of that primary, and none
- *	  of a later primary that has logged its own.  So it follows that primary, or was
+ * 1. A server whose page contains the lifetime has replayed WAL of that primary, but not of a
+ *	  later primary that has logged its own lifetime.  So it follows that primary, or was
  *	  promoted after it.
- * 2. In the second case the timeline is a later one.  The server has the point if that
+ * 2. In the second case, the timeline is a later one.  The server has the point if that
  *	  timeline branched off there or after it.
  *
- * The page contains the last lifetime only.  For a point of an earlier one the answer is
- * false, although the server can have it: the caller gets a new point from the primary.
+ * The page contains only the last lifetime.  For a point of an earlier one, the result is
+ * false, although the server might have it.  The caller must get a new point from the primary.
  */
 #include "postgres.h"
 
@@ -27,10 +27,10 @@
 
 /*
  * seqid.has_replayed(lsn pg_lsn, timeline bigint, lifetime bigint) returns boolean
- *	  Whether this server has all WAL of the timeline up to lsn, replayed on a standby,
- *	  flushed on a primary, and the last one of this database that it knows is the
- *	  lifetime.  False if the file of the timeline's history is missing.
- *	  22023 for a timeline below 1 or above 4294967295.
+ *	  Whether this server has all WAL of the timeline up to lsn (a standby has replayed it, a
+ *	  primary has flushed it), and knows lifetime as the last one of this database.  False if
+ *	  the timeline's history file is missing.  22023 for a timeline below 1 or above
+ *	  4294967295.
  */
 PG_FUNCTION_INFO_V1(seqid_has_replayed);
 Datum
@@ -52,14 +52,14 @@ seqid_has_replayed(PG_FUNCTION_ARGS)
 
 	/* In this order: a server that is promoted in between has replayed all. */
 	end = RecoveryInProgress() ? GetXLogReplayRecPtr(&current) : GetFlushRecPtr(&current);
-	/* A missing mark, or one that setval() has changed, has the number 0. */
+	/* The lifetime is 0 if the mark is missing, or setval() has changed it. */
 	if (end < lsn || current < timeline || lifetime == 0 || seqid_find_lifetime() != lifetime)
 		PG_RETURN_BOOL(false);
 	if (current == timeline)
 		PG_RETURN_BOOL(true);
 
 	/*
-	 * tliOfPointInHistory() would name the current timeline for the switch
+	 * tliOfPointInHistory() would return the current timeline for the switch
 	 * point itself, which is the position that an idle server returns after a
 	 * crash.  Without its file, a history consists of the current timeline.
 	 */

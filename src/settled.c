@@ -32,14 +32,14 @@
 
 /*
  * The cost of a call in a generic plan.  It is so high that the server makes a plan for each
- * execution instead, and the planner looks ahead each time.  A function in SQL executes this
- * plan, however, so the cost must not be a reason to compile it.
+ * execution instead, and the planner looks ahead each time.  However, a function in SQL
+ * executes this plan, so the cost must not be a reason to compile it.
  */
 #define GENERIC_PLAN_COST	50000
 
 /*
- * The smallest id with a time.  After the end of the layout's time, its largest id plus 1, or
- * the largest bigint; the smallest bigint for a time before the first one.
+ * The smallest id with a time.  If the time is after the last one of the layout, the largest
+ * id plus 1, or the largest bigint; if it is before the first one, the smallest bigint.
  */
 static Datum
 snowflake_bound(const SnowflakeLayout *layout, int64 horizon_ms)
@@ -62,7 +62,7 @@ comb_bound(int64 horizon_ms)
 	return UUIDPGetDatum(uuid_store(palloc(UUID_LEN), comb_compose(tick, 0)));
 }
 
-/* The first argument.  0 is no sequence, but KEYS_OF_SEQID. */
+/* The first argument.  Raises an error for 0, which is not a sequence, but KEYS_OF_SEQID. */
 static Oid
 sequence_argument(FunctionCallInfo fcinfo)
 {
@@ -72,7 +72,7 @@ sequence_argument(FunctionCallInfo fcinfo)
 }
 
 /* ------------------------------------------------------------------------
- * For the statement that calls
+ * For the calling statement
  * ------------------------------------------------------------------------
  */
 
@@ -124,8 +124,8 @@ seqid_settled_comb_uuid(PG_FUNCTION_ARGS)
  */
 
 /*
- * Returns the horizon of a procedure, and sets lsn, timeline and lifetime.  A server for which
- * seqid.has_replayed() returns true for these has all rows of transactions that have ended.
+ * Returns the horizon of a procedure, and sets lsn, timeline and lifetime.  A server on which
+ * seqid.has_replayed() returns true for these has all rows below the horizon.
  */
 static int64
 settle(Oid followed, const char *procedure, Datum *lsn, Datum *timeline, Datum *lifetime)
@@ -134,9 +134,9 @@ settle(Oid followed, const char *procedure, Datum *lsn, Datum *timeline, Datum *
 	int64		horizon;
 
 	/*
-	 * A later statement must have a newer snapshot than the horizon.
-	 * Otherwise it misses rows of transactions that ended in between,
-	 * although the horizon has passed them.
+	 * The snapshot of a later statement must be newer than the horizon.
+	 * Otherwise the statement misses rows of transactions that ended in
+	 * between, although the horizon has passed them.
 	 */
 	if (IsolationUsesXactSnapshot())
 		ereport(ERROR,
@@ -147,7 +147,7 @@ settle(Oid followed, const char *procedure, Datum *lsn, Datum *timeline, Datum *
 				 errhint("Begin the transaction with BEGIN ISOLATION LEVEL READ COMMITTED.")));
 	seqid_prevent_during_recovery(psprintf("execute %s()", procedure));
 
-	/* In this order: the number is logged before lsn. */
+	/* Keep this order, because the lifetime must be logged before lsn. */
 	*lifetime = Int64GetDatum(seqid_log_lifetime());
 	horizon = seqid_settle(followed, &flushed);
 	*lsn = LSNGetDatum(flushed);
@@ -156,7 +156,7 @@ settle(Oid followed, const char *procedure, Datum *lsn, Datum *timeline, Datum *
 }
 
 /*
- * seqid.horizon(), whose arguments are ignored.  Every transaction of this database that
+ * seqid.horizon(), which ignores its arguments.  Every transaction of this database that
  * generated a key with an earlier time than the horizon has ended, and no such key will be
  * generated.
  */
@@ -175,7 +175,7 @@ seqid_horizon(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(seqid_result_row(fcinfo, values, nulls));
 }
 
-/* seqid.sequence_horizon(), whose arguments but the sequence are ignored. */
+/* seqid.sequence_horizon(), which ignores all arguments but the sequence. */
 PG_FUNCTION_INFO_V1(seqid_sequence_horizon);
 Datum
 seqid_sequence_horizon(PG_FUNCTION_ARGS)
@@ -194,8 +194,8 @@ seqid_sequence_horizon(PG_FUNCTION_ARGS)
 
 /*
  * Returns rows (pid, held) of the sessions of this database whose transactions have generated
- * keys.  held is the time that the horizon cannot pass before the transaction ends; NULL
- * unless the current role can see when transactions of that role began.
+ * keys.  held is the time that the horizon cannot pass before the transaction ends; it is NULL
+ * unless the current role can see when transactions of the session's role began.
  */
 PG_FUNCTION_INFO_V1(seqid_horizon_slots);
 Datum
@@ -263,7 +263,7 @@ has_parameter(Node *node, void *context)
 	return expression_tree_walker(node, has_parameter, context);
 }
 
-/* Whether the plan is for all values of the parameters, and the server can make another. */
+/* Whether the plan is for any values of the parameters, and the server could make another. */
 static bool
 is_generic(const PlannerInfo *root)
 {

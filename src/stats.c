@@ -75,7 +75,7 @@ seqid_stat_shards(PG_FUNCTION_ARGS)
  * seqid.stat_server() returns (library, preloaded, timeline, shard, shard_source,
  *	system_identifier)
  *	  timeline and shard are NULL on a standby.  shard and shard_source are NULL if
- *	  seqid.shards is empty, or if a parallel query prevents that settings are defined.
+ *	  seqid.shards is empty, or if a parallel query prevents the settings from being defined.
  */
 PG_FUNCTION_INFO_V1(seqid_stat_server);
 Datum
@@ -114,11 +114,11 @@ time_or_null(int64 unix_us, bool *isnull)
 /*
  * seqid.stat_database() returns (clock_mark, clock_floor, comb_uuid_time, marks_written,
  *	horizon, years_left)
- *	  All columns but years_left are NULL if the library was replaced while the server runs.
- *	  clock_mark and clock_floor are NULL if the mark is missing or damaged.  clock_floor
- *	  is NULL, too, if no earlier server lifetime is known to have issued keys.
- *	  comb_uuid_time is NULL before the first COMB since the server started, and horizon
- *	  before the first call of seqid.horizon().
+ *	  All columns but years_left are NULL if the library was replaced while the server was
+ *	  running.  clock_mark and clock_floor are NULL if the mark is missing or damaged.
+ *	  clock_floor is also NULL if no earlier server lifetime is known to have issued keys.
+ *	  comb_uuid_time is NULL before the first COMB since the server started, and horizon before
+ *	  a reader has found the first one.
  */
 PG_FUNCTION_INFO_V1(seqid_stat_database);
 Datum

@@ -10,7 +10,7 @@
  *	  60 bits	random
  *
  * The 14 bits of fraction count steps of 61 ns, a millisecond divided by 2^14.  RFC 9562
- * describes them in section 6.2, method 3.  A tick is the time alone:
+ * describes them in section 6.2, method 3.  A tick contains only the time:
  * milliseconds << 14 | fraction; see tick.h.
  */
 #ifndef SEQID_COMB_LAYOUT_H
@@ -42,9 +42,9 @@ comb_tick_of_us(int64 unix_us)
 }
 
 /*
- * Returns the last microsecond that begins in the tick or before it.  This is the
- * inverse of comb_tick_of_us(): a microsecond has 16.384 ticks, so different
- * microseconds begin in different ticks.
+ * Returns the last microsecond that begins in the tick or before it.  This is the inverse of
+ * comb_tick_of_us(), because a microsecond lasts 16.384 ticks, so that different microseconds
+ * begin in different ticks.
  */
 static inline int64
 comb_tick_us(int64 tick)
@@ -73,7 +73,7 @@ comb_first_of_us(int64 unix_us)
 	return comb_compose(comb_tick_of_us(unix_us), 0);
 }
 
-/* The largest one.  Its tick is the one before that in which the next microsecond begins. */
+/* The largest one.  Its tick precedes the tick in which the next microsecond begins. */
 static inline uint128
 comb_last_of_us(int64 unix_us)
 {

@@ -35,9 +35,9 @@ shard_set_has(const ShardSet *set, int shard)
 extern int	seqid_shard_not_in_set(const ShardList *list, const ShardSet *set);
 
 /*
- * Parses numbers and ranges, separated by commas, into *list.  For a text that is not
- * valid, returns false, and sets *where to the place in the text and *why to a phrase
- * that completes a sentence about the text at that place.
+ * Parses numbers and ranges, separated by commas, into *list.  If the text is not valid,
+ * returns false, and sets *where to the invalid part of the text and *why to a phrase that
+ * completes a sentence about this part.
  */
 extern bool seqid_parse_shard_list(const char *text, ShardList *list,
 								   const char **where, const char **why);

@@ -6,9 +6,9 @@
  *
  *	 0 | milliseconds since an epoch | shard | sequence
  *
- * A layout is a constant, and the compiler computes with it.  The epoch is known only here:
- * all functions take and return milliseconds since 1970.  A tick of a shard's counter has the
- * time and the sequence of an id; see tick.h.
+ * Each layout is a constant, so that the compiler can fold computations with it.  All
+ * functions take and return milliseconds since 1970, not since the epoch.  A tick of a shard's
+ * counter contains the time and the sequence number of an id; see tick.h.
  *
  * Callers must check ranges before they compose an id.
  */
@@ -62,7 +62,7 @@ static const SnowflakeLayout *const snowflake_layouts[SNOWFLAKE_LAYOUTS] = {
 /* Number of shards of the layout that has the most. */
 #define SNOWFLAKE_MAX_SHARDS	SNOWFLAKE_64_SHARDS
 
-/* Number of counters, of all layouts.  Those of a layout begin at its first_word. */
+/* Number of counters of all layouts together.  Those of a layout begin at its first_word. */
 #define SNOWFLAKE_WORDS			(SNOWFLAKE_64_SHARDS + SNOWFLAKE_53_SHARDS)
 
 /* The last millisecond that an id can contain. */

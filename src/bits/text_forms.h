@@ -2,9 +2,9 @@
  * text_forms.h
  *	  Numbers and UUIDs as text: base 62, Crockford's base 32, and TypeIDs.
  *
- * In base 32, 13 digits hold 64 bits, as TSIDs are written; 26 digits hold 128 bits, as ULIDs
- * and the suffixes of TypeIDs are written.  The first digit has room for more bits than that,
- * so its range is limited.
+ * In base 32, a TSID has 13 digits for 64 bits.  A ULID and the suffix of a TypeID have 26
+ * digits for 128 bits.  Because these digits have room for more bits, the range of the first
+ * digit is limited.
  *
  * A TypeID, specification 0.3, is a prefix that names a type, an underscore, and the 26
  * digits of a UUID in lower case, without Crockford's substitutes.  An empty prefix has no
@@ -33,16 +33,14 @@ static const char base62_digits[] =
 static const char crockford32_upper[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 static const char crockford32_lower[] = "0123456789abcdefghjkmnpqrstvwxyz";
 
-/*
- * Writes the digits without padding at the end of the buffer, and returns their number.
- */
+/* Writes the digits, without padding, to the end of the buffer.  Returns their number. */
 static inline int
 base62_write(uint128 number, char digits[BASE62_MAX_DIGITS])
 {
 	int			first = BASE62_MAX_DIGITS;
 	uint64		low;
 
-	/* A division of 128 bits costs several of 64. */
+	/* A 128-bit division costs as much as several 64-bit divisions. */
 	for (; number > PG_UINT64_MAX; number /= 62)
 		digits[--first] = base62_digits[number % 62];
 
@@ -146,7 +144,7 @@ crockford32_read(const char *text, size_t length, int count, uint128 max, uint12
 	return overflow ? TEXT_OVERFLOWS : TEXT_DECODED;
 }
 
-/* Lower-case letters, with underscores between them. */
+/* Whether a prefix is empty, or has lower-case letters with underscores between them. */
 static inline bool
 typeid_prefix_is_valid(const char *prefix, size_t length)
 {
@@ -173,7 +171,7 @@ typeid_write(const char *prefix, int length, uint128 uuid, char typeid[TYPEID_MA
 	return length + CROCKFORD32_DIGITS_128;
 }
 
-/* Reads the UUID and the length of the prefix; false if the text is no TypeID. */
+/* Reads the UUID and the length of the prefix; false if the text is not a TypeID. */
 static inline bool
 typeid_read(const char *text, size_t length, size_t *prefix_length, uint128 *uuid)
 {

@@ -2,63 +2,61 @@
  * clock_mark.c
  *	  The durable clock mark: no key has a later time than the mark.
  *
- * Shared memory knows which keys were issued, and loses that with every restart,
- * crash, failover and restore.  What remains is the mark, the last_value of the sequence
- * relation seqid.clock_mark, in milliseconds since 1970.  In the next server lifetime, keys
- * start above it.
+ * Shared memory records which keys were issued, but its contents are lost with every restart,
+ * crash, failover and restore.  Only the mark remains: the last_value of the sequence
+ * seqid.clock_mark, in milliseconds since 1970.  In the next server lifetime, keys start above
+ * the mark.
  *
- * The relation is a sequence because sequences are dumped and restored with their
- * value, are copied by CREATE DATABASE ... TEMPLATE, and can be read by SQL.  We do not
- * call nextval(): it writes WAL without flushing it, and the commit of a transaction
- * without an id flushes nothing either.  Each backend that generates keys can write the
- * page, under its buffer's lock.
+ * The relation is a sequence because sequences are dumped and restored with their value, are
+ * copied by CREATE DATABASE ... TEMPLATE, and can be read by SQL.  We do not call nextval(),
+ * because it returns before its WAL is flushed, and the end of the transaction does not always
+ * flush it either.  Each backend that generates keys can write the page while it holds the
+ * exclusive lock of the page's buffer.
  *
  * Invariants:
  *
- * 1. A backend relies on a mark that it found on the page only when the page's last
- *	  WAL record is flushed and, if synchronous standbys are named, replicated.  It
- *	  ignores the session's synchronous_commit: the mark also covers keys of other
- *	  sessions, which can have a higher level.  So a key is returned only if the mark
- *	  that covers it survives.
+ * 1. A backend relies on a mark that it found on the page only when the page's last WAL record
+ *	  is flushed and, if synchronous standbys are named, replicated.  It ignores the session's
+ *	  synchronous_commit, because the mark also covers keys of other sessions, which can have a
+ *	  higher level.  Therefore a key is returned only if the mark that covers it survives a
+ *	  crash.
  *
- * 2. The page's log_cnt, which a sequence that is never advanced does not use,
- *	  contains the nonce of the database's entry in shared memory; see
- *	  database_state.c.  Any other nonce belongs to an earlier server lifetime, to
- *	  the database that this one is a copy of, or to an earlier use of the entry.
- *	  setval(), which restores a dump, leaves 0.  In these cases the database's floor
- *	  in shared memory is raised to the mark *before* the page gets our nonce.  Both
- *	  happen under the exclusive lock of the page's buffer, so a backend that finds
- *	  our nonce also finds the floor.
+ * 2. The page's log_cnt, which only nextval() would use, contains the nonce of the database's
+ *	  entry in shared memory; see database_state.c.  Any other nonce belongs to an earlier
+ *	  server lifetime, to the database that this one is a copy of, or to an earlier use of the
+ *	  entry.  setval(), which restores a dump, leaves 0.  In these cases the database's floor
+ *	  in shared memory is raised to the mark *before* the page gets our nonce.  Both happen
+ *	  under the exclusive lock of the page's buffer, so a backend that finds our nonce also
+ *	  finds the floor.
  *
- *	  ALTER SEQUENCE leaves 0 as well, but keeps the value.  A mark of nonce 0 with
- *	  exactly the value that we wrote last is ours.  If each of these counted as an
- *	  earlier lifetime's, every ALTER SEQUENCE would move the keys ahead by the lease.
+ *	  ALTER SEQUENCE also leaves 0, but keeps the value.  Therefore a mark with nonce 0 and
+ *	  exactly the value that we wrote last is ours.  If it counted as that of an earlier
+ *	  lifetime, every ALTER SEQUENCE would move the keys ahead by the lease.
  *
- * 3. Under one nonce, a relation that is created later starts with a mark that is no
- *	  lower than any mark before (highest_ms).  So a backend that still relies on the
- *	  mark of a dropped relation generates no key beyond the new mark.
+ * 3. If the relation is dropped and created again under one nonce, the new mark is no lower
+ *	  than any earlier one (highest_ms).  Therefore a backend that still relies on the mark of
+ *	  the dropped relation does not generate keys beyond the new mark.
  *
- * 4. The mark can be too low in two cases.  A mark that was never written does not
- *	  cover keys from before DROP EXTENSION.  A mark of an earlier lifetime can be older
- *	  than rows on disk after pg_resetwal, which writes the clock's time into its
- *	  checkpoint.  In both cases, if the clock is behind the last checkpoint, the end of
- *	  that checkpoint's second is a floor.  In the second case there is a limit: a
- *	  checkpoint that is ahead of the clock by more than seqid.max_lead does not count,
- *	  because a clock that was far ahead before a restart must not stop databases that
- *	  generated no keys then.
+ * 4. The mark can be too low in two cases.  A mark that was never written does not cover keys
+ *	  that were generated before DROP EXTENSION.  After pg_resetwal, which writes the time of
+ *	  the clock into its checkpoint, a mark of an earlier lifetime can be older than rows on
+ *	  disk.  In both cases, if the clock is behind the last checkpoint, the end of that
+ *	  checkpoint's second is a floor.  In the second case, a checkpoint that is ahead of the
+ *	  clock by more than seqid.max_lead is ignored.  Otherwise a clock that was far ahead
+ *	  before a restart would stop databases that did not even generate keys then.
  *
- * 5. The mark survives only if its relation does.  While the transaction that
- *	  created the relation is open, its commit is forced to disk, and each call reads
- *	  the mark again.  Afterwards, the first backend that finds a file that is not
- *	  known to be durable (durable_file) writes the mark again.  That record
- *	  follows the commit, so making it durable makes both durable.
+ * 5. The mark survives only if its relation does.  While the transaction that created the
+ *	  relation is open, each call reads the mark again, and forces the later commit to be
+ *	  flushed.  Afterwards, the first backend that finds a file that is not known to be durable
+ *	  (durable_file) writes the mark again.  This WAL record follows that of the commit, so
+ *	  making it durable makes both durable.
  *
- * Floor and marks belong to the database, so a mark that is far ahead holds back the keys of
- * its own database only.  The mark is raised a second ahead of the keys, and again when half
- * of that second is used up.  The backend that gets the buffer's lock does that while the
+ * The floor and the mark belong to the database, so a mark that is far ahead affects only the
+ * keys of its own database.  The mark is raised to a second ahead of the keys, and again when
+ * half of this second is used up.  The backend that gets the buffer's lock raises it while the
  * others continue.
  *
- * docs/diagrams/mark.svg shows the times of this file and of database_state.h in their order.
+ * docs/diagrams/mark.svg shows how the times of this file and of database_state.h are ordered.
  */
 #include "postgres.h"
 
@@ -84,9 +82,9 @@
 #include "utils/rel.h"
 
 /*
- * How far ahead of the keys the mark is raised.  The lease is shorter if keys are
- * ahead of the clock already.  The next server lifetime starts above the mark, so
- * otherwise each of several quick restarts would add a second.
+ * How far ahead of the keys the mark is raised.  The lease is shorter if keys are already
+ * ahead of the clock.  Otherwise each of several quick restarts would add a second to their
+ * lead, because the next server lifetime starts above the mark.
  */
 #define MARK_LEASE_MS		1000
 #define MARK_AHEAD_LEASE_MS	200
@@ -134,7 +132,7 @@ find_mark_relation(void)
 	return relid;
 }
 
-/* The lock that nextval() takes; it is released as soon as we are done. */
+/* Acquires the lock that nextval() acquires.  The caller releases it as soon as it is done. */
 static Relation
 open_mark_relation(void)
 {
@@ -145,7 +143,7 @@ open_mark_relation(void)
 	rel = try_relation_open(mark_relid, RowExclusiveLock);
 	if (rel == NULL)
 	{
-		/* Dropped, but we have not heard of it until now. */
+		/* It was dropped, but we had not processed the invalidation. */
 		mark_relid = find_mark_relation();
 		rel = relation_open(mark_relid, RowExclusiveLock);
 	}
@@ -161,11 +159,12 @@ open_mark_relation(void)
 }
 
 /*
- * Must not be called while the transaction that created the relation is open: a
- * rollback can bring back another relation, and its mark is a higher floor.  A
- * parallel worker does not know about that.  It sets first_key_ms nevertheless:
- * otherwise a later session would set it under a floor that can be above the worker's
- * keys, and readers would miss them.  A time that is too early only holds the horizon.
+ * Must not be called while the transaction that created the relation is open, because a
+ * rollback can bring back another relation whose mark is a higher floor.  A parallel worker
+ * does not know whether its leader has created it, so it does not set durable_file.  But it
+ * sets first_key_ms.  Otherwise a later session would set it from a floor that can be above
+ * the worker's keys, and readers would miss these keys.  A time that is too early only holds
+ * the horizon.
  */
 static void
 note_file_durable(Relation rel, DatabaseState *database)
@@ -218,8 +217,8 @@ seqid_checkpoint_ms(void)
 }
 
 /*
- * Invariant 4.  Returns 0 if the clock has reached the checkpoint's second: then a key
- * can be repeated only if the clock is set back within that second.
+ * Returns the floor of invariant 4, or 0 if there is none.  If the clock has reached the
+ * checkpoint's second, a key can be repeated only if the clock is set back within that second.
  */
 static int64
 checkpoint_floor_ms(bool written)
@@ -232,7 +231,7 @@ checkpoint_floor_ms(bool written)
 	return Min(second_ms + WALL_MS_PER_S - 1, MARK_MAX_MS);
 }
 
-/* Whether the mark was written by sessions of this entry: invariant 2. */
+/* Whether sessions of this entry wrote the mark; see invariant 2. */
 static bool
 is_own_mark(const Mark *mark, DatabaseState *database)
 {
@@ -270,8 +269,8 @@ mark_is_low(Relation rel, const Mark *mark, int64 unix_ms, int64 lease_ms)
 	DatabaseState *database = seqid_database_state();
 
 	/*
-	 * Invariant 5.  A relation that this transaction created is a case of its
-	 * own.
+	 * Invariant 5.  For a relation that this transaction created, see
+	 * note_durable_mark().
 	 */
 	return mark->nonce != database->mark.nonce ||
 		mark->ms < Min(unix_ms + lease_ms / 2, MARK_MAX_MS) ||
@@ -280,9 +279,9 @@ mark_is_low(Relation rel, const Mark *mark, int64 unix_ms, int64 lease_ms)
 }
 
 /*
- * Raises the mark if it is too low for keys of unix_ms, and returns it in *mark.  The
- * mark that this backend relies on can still cover the keys.  Then this function does
- * not wait for another backend, but returns false.
+ * Raises the mark if it is too low for keys of unix_ms, and returns it in *mark.  If the mark
+ * that this backend relies on still covers the keys, this function does not wait for another
+ * backend, but returns false.
  */
 static bool
 bring_mark_up_to(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
@@ -295,10 +294,11 @@ bring_mark_up_to(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
 	*mark = read_mark(buffer);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 
+	/* If the mark is high enough, wait for its flush only if keys need it. */
 	if (!mark_is_low(rel, mark, unix_ms, lease_ms))
 		return must_wait || seqid_wal_is_durable(mark->lsn);
 
-	/* This reads a file, so it comes before the lock. */
+	/* This reads a file, so do it before acquiring the lock. */
 	checkpoint_ms = is_own_mark(mark, seqid_database_state()) ? 0 :
 		checkpoint_floor_ms(mark->written);
 
@@ -307,7 +307,7 @@ bring_mark_up_to(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
 	else if (!ConditionalLockBuffer(buffer))
 		return false;
 
-	/* Another backend can have raised it since. */
+	/* Another backend might have raised it in the meantime. */
 	*mark = read_mark(buffer);
 	if (mark_is_low(rel, mark, unix_ms, lease_ms))
 		*mark = raise_mark(rel, buffer, Min(unix_ms + lease_ms, MARK_MAX_MS),
@@ -316,7 +316,7 @@ bring_mark_up_to(Relation rel, Buffer buffer, int64 unix_ms, int64 lease_ms,
 	return true;
 }
 
-/* The mark is durable, so this backend can rely on it, except for invariant 5. */
+/* The mark is durable, so this backend can rely on it, except as invariant 5 requires. */
 static void
 note_durable_mark(Relation rel, const Mark *mark, int64 lease_ms)
 {
@@ -347,7 +347,7 @@ seqid_advance_mark(int64 unix_ms)
 	Mark		mark;
 	int64		lease_ms;
 
-	/* A standby cannot write WAL.  Its COMBs have no mark; see comb.c. */
+	/* A standby cannot write WAL.  No mark covers its COMBs; see comb.c. */
 	if (RecoveryInProgress())
 		return true;
 
@@ -357,7 +357,7 @@ seqid_advance_mark(int64 unix_ms)
 
 	if (bring_mark_up_to(rel, buffer, unix_ms, lease_ms, &mark))
 	{
-		/* After a crash here, the mark is on disk or no key was returned. */
+		/* If we crash here, the mark is on disk or no key was returned. */
 		seqid_make_wal_durable(mark.lsn);
 		note_durable_mark(rel, &mark, lease_ms);
 	}

@@ -1,41 +1,41 @@
 /*
  * counter.c
- *	  Reserves ticks of a counter, each of them once.
+ *	  Reserves ticks of a counter, each tick only once.
  *
- * A counter in shared memory is the last tick that was reserved of it.  The backend
- * that moves it by compare-and-exchange owns the ticks after the old value, up to the
- * new one.  That alone makes them unique, whatever the clock does.  Every backend that generates keys
- * writes counters, and they only ever increase.
+ * A counter in shared memory contains the last tick that was reserved from it.  The backend
+ * that moves the counter by compare-and-exchange owns the ticks after the old value, up to and
+ * including the new one.  This alone makes ticks unique, whatever the clock does.  Every
+ * backend that generates keys writes counters, and they only ever increase.
  *
- * A counter that has used up its millisecond continues in the next one, which the clock need
- * not have reached.  Two more invariants keep the counter, and the mark, from running away
- * from the clock:
+ * A counter that has used up its millisecond continues in the next one, which the clock might
+ * not have reached yet.  Two invariants keep the counter, and with it the mark, from running
+ * ahead of the clock:
  *
- * 1. While the clock runs forward, no counter is more than queue_ms ahead of it, and
- *	  no tick is returned before its millisecond has come.
+ * 1. While the clock runs forward, no counter is more than queue_ms ahead of it, and no tick
+ *	  is returned before the clock has reached its millisecond.
  *
- * 2. A counter that is further ahead, because the clock was set back, does not gain on
- *	  the clock, however many sessions call: the clock ticks between two milliseconds
- *	  that the counter enters.  Proof: a backend moves the counter into a millisecond
- *	  when the clock shows t.  The next backend that moves the counter on has read it in
- *	  that millisecond, so at t or later, and has then seen the clock tick.
+ * 2. A counter that is further ahead, because the clock was set back, does not gain on the
+ *	  clock, no matter how many sessions call: the clock ticks between two milliseconds that
+ *	  the counter enters.  Proof: A backend moves the counter into a millisecond when the clock
+ *	  shows t.  The next backend that moves the counter into a later millisecond has read the
+ *	  counter after this move, that is, at t or later.  It then waited until the clock ticked.
  *
- * A clock that is set back counts as one that ticks, because no call sleeps for the
- * length of the step.  If the clock stands still, two milliseconds of real time count
- * as a tick.
+ * A step back of the clock counts as a tick, because no call sleeps for the length of the
+ * step.  If the clock stands still, two milliseconds of real time count as a tick.
  *
- * The first invariant makes a queue of the next milliseconds.  A caller that has waited n
- * milliseconds can claim a millisecond up to n ahead: the longer it waits, the fewer callers
- * compete with it.  Otherwise a caller that needs a single tick, among others that take whole
- * milliseconds, would have to be the first when the clock ticks.
+ * By invariant 1, the next queue_ms milliseconds form a queue.  A caller that has waited n
+ * milliseconds can claim a millisecond up to n ahead, so the longer it waits, the fewer
+ * callers compete with it.  Without the queue, a caller that needs a single tick while others
+ * take whole milliseconds would get one only by being the first when the clock ticks.
  *
- * COMBs have no queue and no limit: their counter enters a later millisecond at the pace of
- * the clock, whatever its lead.  A witness, which only trusted roles can call, raises a
- * counter by up to seqid.max_lead at once, and a backfill raises one to the clock at most.
+ * The counter of COMBs has neither a queue nor a limit: whatever its lead, it enters later
+ * milliseconds at the pace of the clock.  A witness, which only trusted roles can call, can
+ * raise a counter in one step to at most seqid.max_lead ahead of the clock, and a backfill to
+ * at most the time of the clock.
  *
- * Order of memory accesses: where it matters how far a counter is ahead, the clock is
- * read after the counter.  A clock that was read before can be older than the
- * counter's last step, and would show a regression that never was.
+ * Order of memory accesses: where it matters how far a counter is ahead, the clock is read
+ * after the counter.  An earlier reading could be older than the last move of the counter, and
+ * would show a regression that never happened.
  */
 #include "postgres.h"
 
@@ -44,12 +44,12 @@
 #include "pg/pg_epoch.h"
 #include "state/guc.h"
 
-/* What one call has seen of the pace; invariant 2. */
+/* What one call has seen of the clock, for invariant 2. */
 typedef struct Pace
 {
 	int64		seen_ms;		/* the counter's millisecond before the clock
 								 * ticked, -1 for none */
-	int			ticks;			/* of the clock, that this call has waited for */
+	int			ticks;			/* clock ticks that this call has waited for */
 } Pace;
 
 static void
@@ -60,7 +60,7 @@ check_time_left(const SnowflakeLayout *layout, int64 last_ms, int64 unix_ms)
 				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
 				 layout == NULL ? errmsg("time of COMB UUIDs is used up") :
 				 errmsg("time of %s ids is used up", layout->name),
-				 errdetail("The last millisecond is %s.", seqid_utc_text(last_ms))));
+				 errdetail("The last time that a key can contain is %s.", seqid_utc_text(last_ms))));
 }
 
 static void
@@ -73,7 +73,7 @@ check_epoch(const SnowflakeLayout *layout, int64 clock_ms)
 				 errdetail("The clock is %lld ms before %s.",
 						   (long long) (layout->epoch_unix_ms - clock_ms),
 						   seqid_utc_text(layout->epoch_unix_ms)),
-				 errhint("Set the clock of the server.")));
+				 errhint("Correct the system clock, then try again.")));
 }
 
 static void
@@ -97,8 +97,8 @@ farthest_claim_ms(Counter counter, const Pace *pace)
 }
 
 /*
- * Waits for the clock to leave clock_ms, on whose reading the caller decided to wait;
- * see wall_clock.h.
+ * Waits until the clock no longer shows clock_ms, the reading on which the caller decided to
+ * wait; see wall_clock.h.
  */
 static void
 wait_for_tick(Pace *pace, ShardEvents *events, int64 last_ms, int64 clock_ms)
@@ -111,9 +111,9 @@ wait_for_tick(Pace *pace, ShardEvents *events, int64 last_ms, int64 clock_ms)
 }
 
 /*
- * Waits for a millisecond of the queue, which was claimed when the clock showed clock_ms.  If
- * it does not come, the clock was set back or stands still, and the limit decides.  If the
- * wait ends with an error, the ticks are lost, which is only a gap.
+ * Waits for a millisecond of the queue that was claimed when the clock showed clock_ms.  If it
+ * does not come because the clock was set back or stands still, the limit decides whether the
+ * ticks can be used.  If the wait ends with an error, the ticks are lost, which is only a gap.
  */
 static void
 wait_in_queue(const SnowflakeLayout *layout, int shard, ShardEvents *events,
@@ -144,7 +144,7 @@ seqid_reserve_slowly(const SnowflakeLayout *layout, int shard,
 		int64		first_ms;
 		int64		lead_ms;
 
-		/* The clock must not be older than the counter; see above. */
+		/* Read the clock after the counter; see above. */
 		pg_read_barrier();
 		clock = wall_clock_read();
 

@@ -1,21 +1,21 @@
 /*
  * counter.h
- *	  Reserves ticks of a counter, each of them once.
+ *	  Reserves ticks of a counter, each tick only once.
  *
  * The life of one id:
  *
- * 1. The transaction registers as a writer, so that readers can see that it holds
- *	  the horizon.  Its keys start above the floor that it finds then.
- * 2. It claims the next tick: a compare-and-exchange moves the counter to it.  The
- *	  tick is the clock's, or the one after the last if the clock is not beyond that.
- *	  A counter that is ahead of the clock advances at the pace of the clock.
+ * 1. The transaction registers as a writer, so that readers can see that it holds the horizon.
+ *	  Its keys are above the floor that it reads at that time.
+ * 2. It claims the next tick by a compare-and-exchange that moves the counter to it.  This is
+ *	  the tick of the clock or, if the counter has already reached that one, the tick after the
+ *	  last.  A counter that is ahead of the clock advances at the pace of the clock.
  * 3. The durable mark must cover the tick before the id is returned.  If it does
  *	  not, this backend raises the mark.  If the floor turns out to be higher than
  *	  the tick, the tick is lost, which is only a gap, and step 2 is repeated.
  * 4. The generator composes the id from the tick.
  *
- * The code of each id is in this file and is always inlined, so that a constant
- * layout folds away.  Everything rare is in counter.c, with the invariants.
+ * The code that runs for each id is in this file and is always inlined, so that the compiler
+ * can fold a constant layout.  Everything rare is in counter.c, together with the invariants.
  */
 #ifndef SEQID_COUNTER_H
 #define SEQID_COUNTER_H
@@ -37,11 +37,11 @@ typedef struct Counter
 {
 	pg_atomic_uint64 *last_tick;	/* reserved so far, 0 for none */
 	int			fraction_bits;
-	bool		fraction_is_time;	/* otherwise a millisecond starts from 0 */
+	bool		fraction_is_time;	/* else it counts from 0 in each ms */
 
-	int64		first_ms;		/* the times that a key can contain, in */
+	int64		first_ms;		/* first and last time of a key, in */
 	int64		last_ms;		/* milliseconds since 1970 */
-	int64		queue_ms;		/* how many can be claimed before they come */
+	int64		queue_ms;		/* how far ahead calls can claim ticks */
 	bool		has_limit;		/* does seqid.max_lead limit the lead? */
 	ShardEvents *events;		/* counted for statistics, unless NULL */
 } Counter;
@@ -65,7 +65,7 @@ shard_counter(const SnowflakeLayout *layout, int shard)
 	return counter;
 }
 
-/* The counter of this database, without limit and queue. */
+/* The counter of this database for COMBs, which has neither a limit nor a queue. */
 static pg_attribute_always_inline Counter
 comb_counter(void)
 {
@@ -87,9 +87,9 @@ counter_of(const SnowflakeLayout *layout, int shard)
 }
 
 /*
- * Returns the first tick of the next run: not before the clock, after the last tick,
- * and above the floor of this backend's keys.  Its millisecond has room for at_least
- * ticks.
+ * Returns the first tick of the next run.  It is not before the clock, is after the last tick,
+ * and is above the floor of this backend's keys.  Its millisecond has at least at_least ticks
+ * left.
  */
 static pg_attribute_always_inline int64
 counter_next_run(Counter counter, int64 last, WallTime clock, int at_least)
@@ -109,7 +109,7 @@ counter_next_run(Counter counter, int64 last, WallTime clock, int at_least)
 	return first;
 }
 
-/* Moves the counter to the end of the run; false if another backend was faster. */
+/* Moves the counter to the end of the run.  Returns false if another backend was faster. */
 static pg_attribute_always_inline bool
 counter_claim_run(Counter counter, uint64 *last, int64 first, int at_most, int *reserved)
 {
@@ -118,7 +118,7 @@ counter_claim_run(Counter counter, uint64 *last, int64 first, int at_most, int *
 										  (uint64) (first + *reserved - 1));
 }
 
-/* Use seqid_reserve_ticks().  For runs ahead of the clock, and clocks out of range. */
+/* Called by seqid_reserve_ticks() for runs ahead of the clock, and clocks out of range. */
 extern int64 seqid_reserve_slowly(const SnowflakeLayout *layout, int shard,
 								  int at_least, int at_most, int *reserved);
 
@@ -132,14 +132,14 @@ seqid_reserve_uncovered(const SnowflakeLayout *layout, int shard,
 	int64		first;
 
 	/*
-	 * One reading of the clock is enough: a backend that was faster has moved
-	 * the counter to this time or a later one, and we take the tick after it.
+	 * One reading of the clock is enough.  If another backend was faster, we
+	 * take the clock's tick or, if the counter has passed it, the next one.
 	 */
 	do
 	{
 		first = counter_next_run(counter, (int64) last, clock, at_least);
 
-		/* One comparison for both ends of the time that a key can contain. */
+		/* One unsigned comparison checks both ends of the range of times. */
 		if (unlikely(tick_ms(counter.fraction_bits, first) != clock.unix_ms ||
 					 (uint64) (clock.unix_ms - counter.first_ms) >
 					 (uint64) (counter.last_ms - counter.first_ms)))
@@ -151,19 +151,19 @@ seqid_reserve_uncovered(const SnowflakeLayout *layout, int shard,
 
 /*
  * Reserves a run of consecutive ticks, all of one millisecond, and returns the first.
- * *reserved is how many the caller can use, from at_least to at_most.  Each tick is
- * greater than all ticks that any backend reserved of this counter before.
+ * *reserved is set to the number of ticks that the caller can use, from at_least to at_most.
+ * Each tick is greater than all ticks that any backend has reserved from this counter before.
  *
  * 1 <= at_least <= at_most, and a millisecond has at_least ticks or more.
  *
- * Takes no lock.  About twice a second one backend raises the durable mark, which
- * writes and flushes WAL.  When the millisecond is used up, the call waits for the
- * next one, and can be cancelled; it waits longer only if others compete for it.
+ * Usually takes no lock.  About twice a second, however, one backend raises the durable mark,
+ * which writes and flushes WAL.  When a millisecond is used up, the call waits for the next
+ * one, and longer only if other callers compete for it.  The wait can be cancelled.
  *
- * Raises sequence_generator_limit_exceeded when the time of the keys is used up, and
- * the errors of seqid_register_writer() and seqid_advance_mark().  For a shard also
- * object_not_in_prerequisite_state if the clock is too far behind the last tick, or
- * before the first time that an id can contain.
+ * Raises sequence_generator_limit_exceeded when the time of the keys is used up, and the
+ * errors of seqid_register_writer() and seqid_advance_mark().  For a shard, it also raises
+ * object_not_in_prerequisite_state if the clock is too far behind the next tick, or before the
+ * first time that an id can contain.
  */
 static pg_attribute_always_inline int64
 seqid_reserve_ticks(const SnowflakeLayout *layout, int shard,

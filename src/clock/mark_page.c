@@ -2,10 +2,10 @@
  * mark_page.c
  *	  Reads and writes the page of the clock mark.
  *
- * Generic WAL works outside of transactions and in parallel workers.  Each record contains the
- * full page.  The owner of the database can call nextval(),
- * which changes the page without WAL if log_cnt is large, and our nonce there is
- * large.  A delta would omit that change, and redo would apply it to an older page.
+ * We use generic WAL because it works outside of transactions and in parallel workers.  Each
+ * record contains the full page, because the owner of the database can call nextval().  If
+ * log_cnt is large, as our nonce in it usually is, nextval() changes the page without WAL.  A
+ * delta would omit this change, and redo would apply the delta to an older page.
  */
 #include "postgres.h"
 
@@ -82,7 +82,7 @@ initialize_page(Page page, HeapTuple tuple)
 		elog(ERROR, "failed to add sequence tuple to page");
 }
 
-/* Frozen: the page has no other tuple, so this one is always visible. */
+/* Returns a frozen tuple, so that the only tuple of the page is always visible. */
 static HeapTuple
 unused_tuple(Relation rel)
 {

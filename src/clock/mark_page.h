@@ -22,7 +22,7 @@ typedef struct Mark
 	int64		ms;				/* since 1970 */
 	uint64		nonce;			/* see clock_mark.c; 0 after setval() */
 	bool		written;		/* has it ever been set? */
-	XLogRecPtr	lsn;			/* of the record that wrote the page last */
+	XLogRecPtr	lsn;			/* of the record that last wrote the page */
 } Mark;
 
 /* The relation with the mark's name, or InvalidOid. */
@@ -32,12 +32,12 @@ extern Oid	seqid_find_mark(void);
 extern bool seqid_is_mark_relation(Relation rel);
 
 /*
- * Reads the mark.  False if the page is not that of a sequence; then only the LSN is
- * set.  The buffer must be locked in any mode.
+ * Reads the mark.  Returns false, and sets only the LSN, if the page is not that of a
+ * sequence.  The buffer must be locked in any mode.
  */
 extern bool seqid_read_mark_page(Buffer buffer, Mark *mark);
 
-/* Whether the value is a time.  No other value must be calculated with. */
+/* Whether the mark is a valid time.  The caller must not calculate with any other value. */
 static inline bool
 mark_is_in_range(const Mark *mark)
 {
@@ -45,13 +45,13 @@ mark_is_in_range(const Mark *mark)
 }
 
 /*
- * Writes ms and nonce of *mark to the page, which must be that of a sequence, and sets
- * the other fields of *mark.  Writes WAL and does not flush it.  Needs no transaction.
+ * Writes ms and nonce of *mark to the page, which must be that of a sequence, and sets the
+ * other fields of *mark.  Writes WAL, but does not flush it.  Does not need a transaction.
  * The buffer must be locked exclusively.
  */
 extern void seqid_write_mark_page(Relation rel, Buffer buffer, Mark *mark);
 
-/* Does the same for a page of any content, which it initializes. */
+/* Does the same for a page with any content, which it initializes first. */
 extern void seqid_make_mark_page(Relation rel, Buffer buffer, Mark *mark);
 
 #endif							/* SEQID_MARK_PAGE_H */

@@ -5,43 +5,44 @@
  * The lock manager knows which open transactions can still make a smaller key visible:
  * nextval() locks the sequence (RowExclusiveLock) before it reads the page, the transaction
  * keeps the lock through savepoints, DISCARD and PREPARE TRANSACTION, and the server releases
- * it after it has made the transaction visible.  So writers need no change.
+ * it after it has made the transaction visible.  So writers work without any change.
  *
- * A look reads the next value from the page and then finds the holders, the transactions
- * that have a lock in conflict with ShareLock.  Each holder has a number, which none of
- * its values is below.  The bound is the least of the next value and the numbers.
+ * A look reads the next value from the page and then finds the holders, the transactions that
+ * have a lock in conflict with ShareLock.  Each holder has a number.  All values of the holder
+ * are at least this number.  The bound is the smallest of the next value and the numbers.
  *
  * Invariants:
  *
- * 1. The value is read before the holders are found.  A transaction that got a smaller
- *	  value had the lock when the page was read, so it is found, or it has ended.
+ * 1. The next value is read before the holders are found.  A transaction that got a smaller
+ *	  value had the lock when the page was read, so it is found unless it has ended.
  *
- * 2. The number of a holder is the next value that was read by the last look that did not
- *	  find it, because the holder got its lock after that look had read the page.  The entry
- *	  of the sequence in shared memory has the next value and the holders of the last look,
- *	  and its lock makes looks follow one another.
+ * 2. The number of a holder is the next value that was read by the last look that did not find
+ *	  it, because the holder got its lock after that look had read the page.  The entry of the
+ *	  sequence in shared memory contains the next value and the holders of the last look.  The
+ *	  lock of the entry serializes looks.
  *
  * 3. A transaction that the first look finds can have got any value, so its number is the
- *	  smallest bigint.  A look is the first one, too, if it reads a smaller next value than
- *	  the look before: the sequence was set back, and the numbers mean nothing.  An entry
- *	  belongs to one file of the sequence, and one server lifetime.
+ *	  smallest bigint.  A look also counts as the first one if it reads a smaller next value
+ *	  than the look before, because the sequence was then set back and the numbers mean
+ *	  nothing.  An entry belongs to one file of the sequence, and one server lifetime.
  *
- * 4. A session that knows a bound of this file knows that no holder has a smaller value,
- *	  and raises the numbers to that bound.  So readers go on when the entry was lost.
+ * 4. A session that knows a bound of this file knows that no holder has a smaller value, and
+ *	  raises the numbers to that bound.  So readers can continue after the entry was lost.
  *
- * 5. The transaction of the caller holds the sequence like any other one: its rows become
- *	  visible to others when it commits.
+ * 5. The transaction of the caller holds the sequence like any other one, because its rows
+ *	  become visible to others only when it commits.
  *
- * 6. Values below the bound do not come again after a crash, once the page's WAL is
- *	  flushed.  A file that was copied promises values without WAL; see
- *	  pg/sequence_page.c.  So the page is logged before the first look at a file, and a
- *	  transaction does not look at a file of its own, which a crash could undo.
+ * 6. Once the page's WAL is flushed, values below the bound are not repeated after a crash.  A
+ *	  file that was copied can return values that are not in the WAL; see pg/sequence_page.c.
+ *	  So the page is logged before the first look at a file, and a transaction does not look at
+ *	  a file that it has created itself, which a crash could undo.
  *
- * A look waits for nobody.  Waiting in the queue of the lock would make writers victims of
- * deadlocks, and readers would not get their turn.  The page is read under a lock in the mode
- * of nextval(), which keeps ALTER SEQUENCE from removing the file, but only if that lock is
- * free at once.  It is released before the holders are found; readers that do so at the same
- * time take it for one of a writer that has no value yet.
+ * A look does not wait for transactions.  Waiting in the queue of the lock would make writers
+ * victims of deadlocks, and readers might never get the lock.  The page is pinned under a lock
+ * in the mode of nextval(), which keeps ALTER SEQUENCE from removing the file, but only if
+ * that lock is free at once.  It is released before the holders are found.  Another reader
+ * that looks meanwhile counts this lock as that of a new writer, so its bound can be lower,
+ * but not wrong.
  */
 #include "postgres.h"
 
@@ -72,7 +73,7 @@ is_permitted(Oid sequence)
 							 ACL_USAGE | ACL_SELECT | ACL_UPDATE) == ACLCHECK_OK;
 }
 
-/* Of a relation that was dropped just now, too: the server's own function raises an error. */
+/* Also true for a relation that was just dropped: the server's function raises the error. */
 static bool
 is_permanent(Oid sequence)
 {
@@ -105,7 +106,7 @@ require_name(Oid sequence)
 	return name;
 }
 
-/* Why readers cannot follow a sequence: NULL if they can.  %s in the hint is its name. */
+/* Why readers cannot follow a sequence, or NULL.  %s in the hint stands for its name. */
 typedef struct Fault
 {
 	const char *detail;
@@ -124,7 +125,7 @@ find_fault(Oid sequence)
 	definition = (Form_pg_sequence) GETSTRUCT(tuple);
 	if (!is_permanent(sequence))
 	{
-		fault.detail = "The sequence is temporary or unlogged, so its values come again after a crash or in another session.";
+		fault.detail = "The sequence is temporary or unlogged, so its values can be repeated after a crash or in another session.";
 		fault.hint = "Use a permanent sequence.";
 	}
 	else if (definition->seqcache > 1)
@@ -188,7 +189,7 @@ seqid_check_followed_sequence(Oid sequence)
 	}
 }
 
-/* What a look needs of the relation, which it does not keep locked. */
+/* What a look needs from the relation, which it does not keep locked. */
 typedef struct OpenSequence
 {
 	Oid			sequence;
@@ -198,10 +199,10 @@ typedef struct OpenSequence
 } OpenSequence;
 
 /*
- * Pins and logs the page.  The definition is read again, because it can have changed since
- * it was checked: a session that has cached values holds nothing.  ALTER SEQUENCE can replace
- * the file afterwards, but the pin keeps the old page, and the new file continues from there
- * unless the sequence was set back.
+ * Pins and logs the page.  The definition is checked again, because it can have changed since,
+ * and a session that returns values from its cache does not hold the sequence.  ALTER SEQUENCE
+ * can replace the file afterwards, but the pin keeps the old page, and the new file continues
+ * from there unless the sequence was set back.
  */
 static bool
 open_sequence(OpenSequence *open)
@@ -225,13 +226,13 @@ open_sequence(OpenSequence *open)
 	}
 	UnlockRelationOid(open->sequence, RowExclusiveLock);
 
-	/* Invariant 5; our own lock of above is released. */
+	/* Invariant 5; the lock that was acquired above is released. */
 	open->is_own = CheckRelationLockedByMe(rel, RowExclusiveLock, true);
 	relation_close(rel, NoLock);
 	return is_open;
 }
 
-/* The transactions that hold the sequence.  The own one is the last, if it does. */
+/* The transactions that hold the sequence.  If our own one does, it is the last. */
 static VirtualTransactionId *
 find_holders(const OpenSequence *open, int *count)
 {
@@ -242,7 +243,7 @@ find_holders(const OpenSequence *open, int *count)
 	holders = GetLockConflicts(&tag, ShareLock, count);
 	if (open->is_own)
 	{
-		/* In the place of the terminator. */
+		/* It takes the place of the terminator. */
 		VirtualTransactionId *own = &holders[(*count)++];
 
 		compat_vxid_process(*own) = compat_own_process();
@@ -251,7 +252,7 @@ find_holders(const OpenSequence *open, int *count)
 	return holders;
 }
 
-/* Gives each holder its number, and lowers the bound to it. */
+/* Gives each holder its number, and lowers the bound to the smallest one. */
 static void
 number_holders(FollowedSequence *followed, const OpenSequence *open, int64 number_of_new,
 			   int64 at_least, Look *look)
@@ -269,7 +270,7 @@ number_holders(FollowedSequence *followed, const OpenSequence *open, int64 numbe
 		holders[i].transaction = transactions[i];
 		holders[i].number = Max(was_found ? before->number : number_of_new, at_least);
 		look->bound = Min(look->bound, holders[i].number);
-		/* The own transaction does not end while the caller waits. */
+		/* Our own transaction does not end while the caller waits. */
 		if (was_found || is_own)
 			look->goal = Min(look->goal, holders[i].number);
 	}
@@ -291,7 +292,7 @@ look_at(const OpenSequence *open, FollowedSequence *followed, int64 known_bound,
 	look->next = seqid_read_next_value(open->buffer, &look->page_lsn);
 
 	/*
-	 * A transaction that removes the file spins without end while the page is
+	 * A transaction that removes the file spins for as long as the page is
 	 * pinned.
 	 */
 	ReleaseBuffer(open->buffer);

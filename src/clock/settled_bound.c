@@ -2,30 +2,32 @@
  * settled_bound.c
  *	  Bounds below which no rows can appear, for one snapshot or for all later ones.
  *
- * A look, of sequence_look.c or settled_horizon.c, returns a bound H: each transaction with
- * a smaller key has ended.  That holds for snapshots that are taken later.  The snapshot S
- * of the statement that asks was taken before, and can miss transactions that have ended
- * since then.  Directly after the look we therefore take a snapshot N.  It sees every
- * transaction that had ended when the look found the holders, because the server makes a
- * transaction visible before it releases its locks and its slot.
+ * A look (sequence_look.c, settled_horizon.c) returns a bound H: each transaction with a
+ * smaller key has ended.  H is valid for snapshots that are taken later.  But the snapshot S
+ * of the calling statement was taken before, and can miss transactions that have ended since
+ * then.  Directly after the look, we therefore take a snapshot N.  It sees every transaction
+ * that had ended when the look found the holders, because the server makes a transaction
+ * visible before it releases its locks and its slot.
  *
- * H is valid for S if N is contained in S: what has ended in N has ended in S.  That is so
- * if S.xmax is not before N.xmax, and each transaction that S lists as open and that is
- * below N.xmax is open in N, too.  The numbers of open transactions say nothing: a
- * transaction that is being prepared is listed twice for a moment.  Nor does a greater xmax
- * suffice: a snapshot that CREATE_REPLICATION_SLOT exports follows the commit records.
+ * H is valid for S if N is contained in S, that is, if each transaction that has ended in N
+ * has also ended in S.  This is the case if S.xmax is not before N.xmax, and each transaction
+ * below N.xmax that S lists as open is also open in N.  Comparing the numbers of open
+ * transactions does not prove this, because one that is being prepared is listed twice for a
+ * moment.  Nor does a greater xmax, because a snapshot that CREATE_REPLICATION_SLOT exports
+ * follows the commit records.
  *
  * Invariants:
  *
- * 1. A look of the statement itself is seldom valid for its snapshot in a busy server.  So
- *	  the session keeps two bounds: the newest, and the greatest that was valid for an active
- *	  snapshot when the newest replaced it.  One of them is then valid for the next
- *	  statement, and none is smaller for a later snapshot, which contains the earlier ones.
+ * 1. In a busy server, the bound of a look in the statement itself is seldom valid for the
+ *	  statement's snapshot.  So the session keeps two bounds: the newest, and the last one that
+ *	  was valid for the active snapshot when a newer one replaced it.  One of them is valid for
+ *	  the next statement, and none is smaller for a later snapshot, which contains the earlier
+ *	  ones.
  *
- * 2. One snapshot gets one result while the transaction lasts.  A scan, the partitions of a
- *	  table or a cursor would otherwise use a smaller bound first and a greater one later,
- *	  and the reader would skip the rows between them.  A snapshot is the same if it lists
- *	  the same transactions.  Another role gets the same result after its privilege was
+ * 2. A snapshot gets the same result until the transaction ends.  Otherwise a scan, the
+ *	  partitions of a table or a cursor could use a smaller bound first and a greater one
+ *	  later, and the reader would skip the rows between them.  Snapshots are the same if they
+ *	  list the same transactions.  Another role gets the same result after its privilege was
  *	  checked.  If results had to be forgotten, only newer snapshots get another one.
  *
  * 3. If the next value of the sequence is below a bound, the sequence was set back, and the
@@ -54,29 +56,29 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#define LOOK_AHEAD_MS	50		/* waits at most, before a snapshot */
-#define RESULTS_KEPT	64		/* of one sequence, by a transaction */
+#define LOOK_AHEAD_MS	50		/* longest wait before a snapshot */
+#define RESULTS_KEPT	64		/* of one sequence, in a transaction */
 
-/* A bound and the snapshot that it is for. */
+/* A bound, and the snapshot for which it is valid. */
 typedef struct Bound
 {
 	int64		value;
-	Oid			role;			/* whose privilege was checked, of results only */
+	Oid			role;			/* whose privilege was checked, for results */
 	TransactionId xmax;
 	uint32		count;			/* of open transactions */
-	uint32		room;			/* of the array */
-	TransactionId *open;		/* sorted, but not in results */
+	uint32		room;			/* number of places in the array */
+	TransactionId *open;		/* sorted, except in results */
 } Bound;
 
 /* What this session follows; never freed. */
 typedef struct Followed
 {
 	Oid			followed;		/* hash key */
-	uint64		file;			/* that newest is of, 0 for none */
+	uint64		file;			/* of the sequence, for newest; 0 for none */
 	Bound		newest;
 	Bound		usable;			/* see invariant 1 */
 	Bound		pending;		/* see invariant 4; NO_BOUND for none */
-	uint64		pending_file;	/* of the sequence */
+	uint64		pending_file;	/* of the sequence, for pending */
 	XLogRecPtr	pending_lsn;	/* makes it durable */
 
 	LocalTransactionId lxid;	/* of the transaction that has the results */
@@ -107,7 +109,7 @@ copy_snapshot(Bound *bound, Snapshot snapshot)
 		memcpy(bound->open, snapshot->xip, bound->count * sizeof(TransactionId));
 }
 
-/* No snapshot lists the own transaction, unless the session has prepared it. */
+/* A snapshot does not list our own transaction until it is prepared, so add it here. */
 static void
 add_own_transaction(Bound *bound)
 {
@@ -123,7 +125,7 @@ sort_open(Bound *bound)
 	qsort(bound->open, bound->count, sizeof(TransactionId), xidComparator);
 }
 
-/* Whether each transaction that has ended for the bound has ended in a snapshot. */
+/* Whether each transaction that has ended in the bound's snapshot has ended in another one. */
 static bool
 is_contained(const Bound *bound, TransactionId xmax, const TransactionId *open, uint32 count)
 {
@@ -145,8 +147,8 @@ is_valid(const Bound *bound, Snapshot snapshot)
 }
 
 /*
- * The snapshot of a standby lists its transactions elsewhere, and that of logical decoding
- * lists other ones, so that every bound would seem valid.
+ * A snapshot of a standby lists its transactions elsewhere, and one of logical decoding lists
+ * other transactions, so that every bound would seem valid.
  */
 static void
 check_snapshot(Snapshot snapshot)
@@ -186,7 +188,7 @@ find_followed(Oid id)
 	if (followed != NULL)
 		return followed;
 
-	/* The entry stays, so it must not be of anything else. */
+	/* The entry is never freed, so check first whether id can be followed. */
 	if (id != KEYS_OF_SEQID)
 		seqid_check_followed_sequence(id);
 	followed = hash_search(all_followed, &id, HASH_ENTER, NULL);
@@ -245,7 +247,10 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 									 followed->newest.value, result))
 		return false;
 
-	/* Before any wait: what ends now is not known to have ended. */
+	/*
+	 * Take the snapshot before any wait.  Each transaction that ends during a
+	 * wait would make the bound valid for fewer snapshots.
+	 */
 	(void) GetSnapshotData(&now);
 
 	/* Invariant 3. */
@@ -266,9 +271,9 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 }
 
 /*
- * Looks again each millisecond, until the transactions that the first look was the first to
- * find have ended.  They hold the bound where the look before found it.  A wait delays the
- * rows that are settled already, so it takes at most half of the time since that look.
+ * Looks again each millisecond, until the transactions that are new to the first look have
+ * ended.  They hold the bound where the previous look of any session found it.  A wait delays
+ * rows that are already settled, so it takes at most half of the time since that look.
  */
 static void
 look_until_ended(Followed *followed, bool wait_for_standbys)
@@ -295,7 +300,7 @@ find_result(Followed *followed, Snapshot snapshot)
 {
 	uint32		kept = Min(followed->results_made, RESULTS_KEPT);
 
-	/* The last one first, for a scan that asks with each row. */
+	/* Begin with the last one, for a scan that calls us for each row. */
 	for (uint32 back = 1; back <= kept; back++)
 	{
 		Bound	   *result = &followed->results[(followed->results_made - back) % RESULTS_KEPT];
@@ -325,7 +330,7 @@ check_not_forgotten(const Followed *followed, Snapshot snapshot)
 			 errhint("Close cursors before later statements find settled rows, or commit between them.")));
 }
 
-/* Keeps the newest result that was forgotten, and gives the other one's memory back. */
+/* Keeps only the newest of the forgotten results.  *result gets memory that can be reused. */
 static void
 forget_result(Followed *followed, Bound *result)
 {
@@ -346,7 +351,7 @@ keep_result(Followed *followed, int64 value, Snapshot snapshot)
 
 	if (followed->results_made >= RESULTS_KEPT)
 		forget_result(followed, result);
-	result->xmax = InvalidTransactionId;	/* in case that there is no memory */
+	result->xmax = InvalidTransactionId;	/* in case memory runs out */
 	followed->results_made++;
 	copy_snapshot(result, snapshot);
 	result->value = value;
@@ -394,7 +399,7 @@ seqid_look_ahead(Oid id)
 {
 	Followed   *followed;
 
-	/* The snapshot of such a transaction exists already. */
+	/* Such a transaction already has its snapshot. */
 	if (RecoveryInProgress() || IsolationUsesXactSnapshot())
 		return;
 	if (id != KEYS_OF_SEQID && !seqid_can_be_followed(id))
@@ -402,7 +407,7 @@ seqid_look_ahead(Oid id)
 	followed = find_followed(id);
 	look_until_ended(followed, false);
 
-	/* A session without a bound can wait for a standby, because it gets no row otherwise. */
+	/* A session without a bound gets no rows, so it waits for a standby. */
 	for (int naps = LOOK_AHEAD_MS; naps > 0 && followed->newest.value == NO_BOUND &&
 		 followed->pending.value != NO_BOUND; naps--)
 	{
@@ -422,8 +427,9 @@ seqid_settle(Oid id, XLogRecPtr *lsn)
 	look_until_ended(followed, true);
 
 	/*
-	 * The commit records of all that had ended are before this place. A crash
-	 * must not undo commits that a reader has seen, so we flush.
+	 * The commit records of all transactions that the look found ended
+	 * precede this position.  A crash must not undo commits that a reader has
+	 * seen, so we flush.
 	 */
 	*lsn = seqid_wal_insert_end();
 	XLogFlush(*lsn);

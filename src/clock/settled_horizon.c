@@ -2,18 +2,18 @@
  * settled_horizon.c
  *	  Returns the time before which keys are settled.
  *
- * The horizon is the time before which no key is generated any more
- * or, if that is earlier, the earliest time of a registered transaction that is
- * still open.  transaction_slot.c has the writers' part of the protocol, and the invariants.
+ * The horizon is the time before which keys are no longer generated or, if that is earlier,
+ * the earliest time of a registered transaction that is still open.  transaction_slot.c
+ * contains the writers' part of the protocol, and the invariants.
  *
- * A published horizon is a promise that outlives the server: after a crash with the
- * clock set back, no key below it can be generated.  So the durable mark covers the
- * minimum key time before a reader raises it, and the horizon starts above the floor
- * of this server lifetime.
+ * A published horizon is a promise that outlives the server: no key below it can be generated,
+ * even if the clock is set back after a crash.  So the durable mark covers the minimum key
+ * time before a reader raises it, and the horizon starts above the floor of this server
+ * lifetime.
  *
- * The horizon does not go back either.  A transaction can be registered with an
- * earlier time than the published one: the minimum when it read that first, while its
- * keys start at the minimum when it read it again.  So published_ms is kept.
+ * The horizon does not go back either.  The slot of a transaction can contain an earlier time
+ * than the published one, because it contains the minimum key time that the transaction read
+ * first, but its keys start at the minimum that it read last.  So published_ms is kept.
  */
 #include "postgres.h"
 
@@ -26,8 +26,8 @@
 #include "state/database_state.h"
 
 /*
- * The new minimum key time: the clock's, but above the floor, up to which an earlier
- * server lifetime can have published the horizon.  The mark covers it.
+ * Returns the new minimum key time, which the mark covers.  This is the time of the clock, but
+ * above the floor, up to which an earlier server lifetime can have published the horizon.
  */
 static int64
 covered_now_ms(void)
@@ -50,7 +50,7 @@ seqid_log_lifetime(void)
 	/*
 	 * If this backend still relies on a mark that setval() has replaced,
 	 * nothing is written, and standbys do not find the number until the mark
-	 * is due.
+	 * is raised the next time.
 	 */
 	if (seqid_find_lifetime() != lifetime)
 		(void) covered_now_ms();
@@ -65,7 +65,7 @@ seqid_look_at_keys(void)
 	int64		now_ms;
 	int64		settled_ms;
 
-	/* The mark is durable, and is never set back. */
+	/* Nothing has to be flushed, and keys are never set back. */
 	Look		look = {.next = PG_INT64_MAX};
 
 	seqid_atomic_raise(&database->horizon.min_key_ms, (uint64) covered_now_ms());
@@ -79,11 +79,11 @@ seqid_look_at_keys(void)
 	test_stop(TEST_STOP_SCANNED);
 	settled_ms = seqid_earliest_prepared_ms(settled_ms);
 
-	/* Those that began after the look before are registered with its time. */
+	/* Transactions that began after the previous look have its time. */
 	look.goal = settled_ms < before_ms ? settled_ms : now_ms;
 	look.unwatched_ms = now_ms - before_ms;
 
-	/* Can return what another session has published, after its scan. */
+	/* This can be a bound that another session published after its scan. */
 	seqid_atomic_raise(&database->horizon.published_ms, (uint64) settled_ms);
 	look.bound = (int64) pg_atomic_read_u64(&database->horizon.published_ms);
 	pg_read_barrier();

@@ -12,17 +12,17 @@
 /*
  * Looks once, and does not wait for transactions.  The bound is a time in milliseconds since
  * 1970: every transaction of this database that generated a key with an earlier time has
- * ended, and no such key will be generated.  It is never less than before, in this server
- * lifetime or in an earlier one.
+ * ended, and no such key will be generated.  It never decreases, not even from one server
+ * lifetime to the next.
  *
- * The commits of those that have ended can still have to be flushed.  Can raise the durable
+ * The commits of these transactions might not have been flushed yet.  Can raise the durable
  * mark, and raises its errors; see clock_mark.h.  Must not be called during recovery.
  */
 extern Look seqid_look_at_keys(void);
 
 /*
- * Returns the random number of this server lifetime, which no other primary has, and logs
- * it on the page of the mark.  Does not flush it.  Raises the errors of clock_mark.h.  Must
+ * Returns the random number of this server lifetime, which no other primary has, and logs it
+ * on the page of the mark.  Does not flush the WAL.  Raises the errors of clock_mark.h.  Must
  * not be called during recovery.
  */
 extern int64 seqid_log_lifetime(void);

@@ -2,9 +2,9 @@
  * transaction_slot.c
  *	  Registers the transactions that generate keys.
  *
- * Transactions do not commit in the order of their keys, so readers must know which are
- * open; see settled_horizon.c.  Each process has a slot in shared memory.  It contains a time
- * and the local id (lxid) of the transaction that is registered with this time.
+ * Transactions do not commit in the order of their keys, so readers must know which of them
+ * are open; see settled_horizon.c.  Each process has a slot in shared memory.  It contains a
+ * time and the local id (lxid) of the transaction that is registered with this time.
  *
  * Invariants:
  *
@@ -17,32 +17,31 @@
  *	  accesses.  So either the reader finds the slot, or the writer finds the raised
  *	  time.
  *
- * 3. A slot is valid while its process is in the transaction with that lxid.  The
- *	  server takes the lxid from the PGPROC when it makes the transaction visible,
- *	  under the same lock.  So a slot never ends too early, a process that dies does
- *	  not leave a valid one, and no session has to clear it.  The slot has 16 bits of the
- *	  lxid.  If the slot of the 65,536th transaction before is still there, it
- *	  holds the horizon until the current transaction ends, which does no harm.
+ * 3. A slot is valid while its process is in the transaction with that lxid.  The server
+ *	  clears the lxid in the PGPROC when it makes the transaction visible, under the same lock.
+ *	  So a slot never becomes invalid too early, a process that dies does not leave a valid
+ *	  one, and no session has to clear it.  The slot contains only 16 bits of the lxid.  If it
+ *	  is still that of the 65,536th transaction before the current one, it holds the horizon
+ *	  until the current transaction ends, which does no harm.
  *
- * 4. Parallel workers register in the slot of their leader, whose transaction
- *	  inserts their keys.  They do so from the start.  If the time were handed over
- *	  when they end, a reader that scans the slots could miss it.
+ * 4. Parallel workers register in the slot of their leader, whose transaction inserts their
+ *	  keys.  They do so from the start, because a reader that scans the slots could miss a time
+ *	  that is handed over only when they end.
  *
- * 5. The first process of a parallel group sets the slot, which does not change
- *	  before the transaction ends.  The others read min_key_ms later, so their keys
- *	  are not earlier.
+ * 5. The first process of a parallel group sets the slot, which then does not change until the
+ *	  transaction ends.  The others read min_key_ms later, so their keys are not earlier.
  *
- * 6. A writer without a parallel group stores min_key_ms again until no reader has
- *	  raised it in between.  So its slot is not earlier than a horizon that was
- *	  published.  Otherwise the horizon could go back to the slot's time after a crash,
- *	  if the transaction was prepared.
+ * 6. A writer without a parallel group stores min_key_ms in its slot again until no reader has
+ *	  raised it in between.  Its slot is therefore not earlier than any published horizon.
+ *	  Otherwise, if the transaction was prepared, the horizon could go back to the slot's time
+ *	  after a crash.
  *
- * 7. A prepared transaction leaves its process.  Before that it acquires a lock of a
- *	  class that only this file uses.  The tag contains the time of the slot, or the
+ * 7. A prepared transaction leaves its process and its slot.  Before it does so, it acquires a
+ *	  lock of a class that only this file uses.  The tag contains the time of the slot, or the
  *	  published horizon if that is later.  The server writes this lock with the prepared
- *	  transaction, restores it after a crash or a promotion, and releases it after it
- *	  has made the transaction visible.  A reader that looks at slots first and at
- *	  locks second finds one of the two.
+ *	  transaction, restores it after a crash or a promotion, and releases it after it has made
+ *	  the transaction visible.  A reader that scans the slots first and the locks second finds
+ *	  one of the two.
  */
 #include "postgres.h"
 
@@ -60,9 +59,9 @@
 #include "storage/lock.h"
 
 /*
- * The tag of an advisory lock ends with a class.  Users can acquire locks of class 1
- * and 2.  Ours contain the time between the database and the class, where the view
- * seqid.horizon_holders finds it.
+ * The tag of an advisory lock ends with a class.  Users can acquire only locks of the classes
+ * 1 and 2.  In ours, the fields between the database and the class contain the time, where the
+ * view seqid.horizon_holders reads it.
  */
 #define PREPARED_LOCK_CLASS	53
 
@@ -91,7 +90,7 @@ attach_slots(void)
 	own_slot = slot_of_process(MyProc);
 }
 
-/* Never 0, the value of an unused slot, because min_key_ms is never 0. */
+/* Never returns 0, the value of an unused slot, because min_key_ms is never 0. */
 static inline uint64
 slot_compose(uint64 ms, LocalTransactionId lxid)
 {
@@ -99,9 +98,9 @@ slot_compose(uint64 ms, LocalTransactionId lxid)
 }
 
 /*
- * Until the first reader raises min_key_ms, slots contain its initial value, which is
- * earlier than horizons of an earlier server lifetime.  No key of this lifetime is
- * earlier than first_key_ms, so that is the time that counts.
+ * Returns the time of a slot or, if that is later, first_key_ms.  Until the first reader
+ * raises min_key_ms, slots contain its initial value, which is earlier than horizons of an
+ * earlier server lifetime.  But no key of this lifetime is earlier than first_key_ms.
  */
 static inline int64
 slot_ms(uint64 slot)
@@ -119,9 +118,9 @@ slot_ms(uint64 slot)
  */
 
 /*
- * A leader without the library would not acquire the lock of invariant 7 for the keys
- * of its workers.  Then the workers have loaded the library during the parallel query,
- * when settings cannot be defined, so asking for the settings raises the error.
+ * If the leader has not loaded the library, PREPARE TRANSACTION would not acquire the lock of
+ * invariant 7.  A worker of such a leader has loaded the library during the parallel query, so
+ * its settings are undefined, and requiring them raises the error.
  */
 static void
 check_leader_has_library(void)
@@ -131,11 +130,10 @@ check_leader_has_library(void)
 }
 
 /*
- * Stores min_key_ms in the slot and returns true.  Returns false if the slot already
- * contains our lxid and a time that is not later.  A faster process of the group has
- * set it (invariant 5), or an old transaction whose lxid has the same 16 bits.  The
- * latter can be one of another database, so a later time there would break
- * invariant 1.
+ * Stores min_key_ms in the slot and returns true.  Returns false if the slot already contains
+ * our lxid and a time that is not later.  It was then set by a faster process of the group
+ * (invariant 5), or by an old transaction whose lxid has the same 16 bits.  Because that
+ * transaction can be of another database, a later time in its slot would break invariant 1.
  */
 static bool
 set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *min_key_ms, LocalTransactionId lxid,
@@ -145,7 +143,7 @@ set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *min_key_ms, LocalTransactionI
 
 	do
 	{
-		/* The process that set it read min_key_ms before we do. */
+		/* If another process set it, we must read min_key_ms after it did. */
 		pg_read_barrier();
 		*registered_ms = pg_atomic_read_u64(min_key_ms);
 		if (seqid_slot_names(found, lxid) && found >> SLOT_LXID_BITS <= *registered_ms)
@@ -188,7 +186,7 @@ seqid_register_new_writer(void)
 		if (likely(latest_ms == registered_ms) || !alone)
 			break;
 
-		/* Invariant 6: a reader can have published this time. */
+		/* Invariant 6: a reader might have published this time. */
 		registered_ms = latest_ms;
 		pg_atomic_write_u64(slot, slot_compose(registered_ms, lxid));
 	}
@@ -215,7 +213,7 @@ seqid_read_slot(int number, int64 *registered_ms, int *pid)
 	if (slot == 0)
 		return false;
 
-	/* The lxid must not be older than the slot; otherwise we miss a writer. */
+	/* Read the lxid after the slot; otherwise we could miss a writer. */
 	pg_read_barrier();
 	*registered_ms = slot_ms(slot);
 	*pid = proc->pid;
@@ -243,7 +241,7 @@ seqid_earliest_registered_ms(int64 at_most)
  * ------------------------------------------------------------------------
  */
 
-/* With time 0, the lock that each of these transactions holds. */
+/* Each prepared transaction with keys also has the lock of time 0, which one lookup finds. */
 static LOCKTAG
 prepared_lock_tag(int64 ms)
 {
@@ -284,9 +282,9 @@ take_prepared_locks(void)
 
 	/*
 	 * A session that is not attached has not set its slot, but the parallel
-	 * workers of its query can have done so.  The catalog keeps PREPARE
-	 * TRANSACTION in a database without seqid from creating shared memory,
-	 * for which there may be no room.
+	 * workers of its query might have.  Look at the catalog first, so that
+	 * PREPARE TRANSACTION in a database without seqid does not create shared
+	 * memory, for which there might be no room.
 	 */
 	if (state == NULL)
 	{
@@ -302,7 +300,7 @@ take_prepared_locks(void)
 	{
 		/*
 		 * The slot of a parallel group can be earlier than the published
-		 * horizon.  Its keys are not.
+		 * horizon, but the keys of the group are not.
 		 */
 		uint64		published_ms =
 		pg_atomic_read_u64(&seqid_database_state()->horizon.published_ms);
@@ -336,7 +334,7 @@ seqid_earliest_prepared_ms(int64 at_most)
 	if (max_prepared_xacts == 0)
 		return at_most;
 
-	/* Most often there is none, and no copy of all locks is needed. */
+	/* Usually there is none, and no copy of all locks is needed. */
 	pfree(GetLockConflicts(&tag, AccessExclusiveLock, &count));
 	if (count == 0)
 		return at_most;
@@ -347,7 +345,7 @@ seqid_earliest_prepared_ms(int64 at_most)
 		const		LockInstanceData *lock = &data->locks[i];
 		int64		ms = prepared_lock_ms(&lock->locktag);
 
-		/* Until it is prepared, the transaction is in a slot. */
+		/* A transaction that is not yet prepared is still in its slot. */
 		if (lock->pid == 0 && is_prepared_lock(&lock->locktag) && ms != 0)
 			earliest_ms = Min(earliest_ms, ms);
 	}

@@ -80,7 +80,7 @@ read_layout(ArrayType *widths, BitLayout *layout)
 	}
 }
 
-/* Stores the fields of an id in fields[].  Raises 22003 for bits above the first. */
+/* Stores the fields of an id in fields[].  Raises 22003 for bits above the first field. */
 static void
 unpack(const BitLayout *layout, int64 id, int64 *fields)
 {
@@ -134,7 +134,7 @@ bits_pack(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(id);
 }
 
-/* The fields (bigint[]) of an id.  22023 for widths, 22003 for an id with further bits. */
+/* The fields (bigint[]) of an id.  22023 for invalid widths, 22003 if the id has more bits. */
 PG_FUNCTION_INFO_V1(bits_unpack);
 Datum
 bits_unpack(PG_FUNCTION_ARGS)

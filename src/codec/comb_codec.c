@@ -3,7 +3,7 @@
  *	  Decodes COMBs, composes bounds, and reorders bytes; see comb_layout.h for the
  *	  layout.
  *
- * The functions depend on their arguments only.  They can be used in indexes, generated
+ * The functions depend only on their arguments, so they can be used in indexes, generated
  * columns, CHECK constraints and partition bounds.
  */
 #include "postgres.h"
@@ -77,7 +77,7 @@ comb_uuid_timestamp(PG_FUNCTION_ARGS)
 	PG_RETURN_TIMESTAMPTZ(comb_time(PG_GETARG_UUID_P(0)));
 }
 
-/* The same of a COMB in text form, for programs that have keys as text only. */
+/* The same for a COMB in text form, for programs that have keys only as text. */
 PG_FUNCTION_INFO_V1(comb_uuid_timestamp_text);
 Datum
 comb_uuid_timestamp_text(PG_FUNCTION_ARGS)
@@ -88,7 +88,7 @@ comb_uuid_timestamp_text(PG_FUNCTION_ARGS)
 	PG_RETURN_TIMESTAMPTZ(comb_time(DatumGetUUIDP(DirectFunctionCall1(uuid_in, CStringGetDatum(written)))));
 }
 
-/* A time before 1970 counts as the smallest of all COMBs, a time after the last as the largest. */
+/* If the time is out of range, returns the smallest or the largest possible COMB. */
 static Datum
 bound_comb(TimestampTz time, bool largest)
 {

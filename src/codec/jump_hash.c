@@ -36,7 +36,7 @@ jump_hash(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(jump_hash_bucket((uint64) PG_GETARG_INT64(0), buckets));
 }
 
-/* By the bytes of the text in the encoding of the database, whatever the collation. */
+/* Hashes the bytes of the text in the encoding of the database, whatever the collation. */
 PG_FUNCTION_INFO_V1(jump_hash_text);
 Datum
 jump_hash_text(PG_FUNCTION_ARGS)
@@ -50,7 +50,7 @@ jump_hash_text(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(jump_hash_bucket(hash, buckets));
 }
 
-/* By all 16 bytes. */
+/* Hashes all 16 bytes. */
 PG_FUNCTION_INFO_V1(jump_hash_uuid);
 Datum
 jump_hash_uuid(PG_FUNCTION_ARGS)

@@ -2,7 +2,7 @@
  * snowflake_codec.c
  *	  Decodes and composes snowflake ids; see snowflake_layout.h for the layouts.
  *
- * The functions depend on their arguments only.  They can be used in indexes, generated
+ * The functions depend only on their arguments, so they can be used in indexes, generated
  * columns, CHECK constraints and partition bounds.
  */
 #include "postgres.h"
@@ -25,7 +25,7 @@ check_sequence(const SnowflakeLayout *layout, int32 sequence)
 						   layout->name, (int) snowflake_max_sequence(layout))));
 }
 
-/* Whether a time is before the first (-1) or after the last (1) of a layout. */
+/* Returns -1 for a time before those of a layout, 1 for a time after them, and 0 otherwise. */
 static int
 side_of_layout(const SnowflakeLayout *layout, TimestampTz time)
 {
@@ -97,8 +97,8 @@ SNOWFLAKE_FUNCTIONS(snowflake_make, snowflake53_make)
 }
 
 /*
- * The smallest or the largest id of a millisecond.  A time out of range gives the smallest or
- * the largest of all ids.
+ * The smallest or the largest id of a millisecond.  If the time is out of range, returns the
+ * smallest or the largest possible id.
  */
 static pg_attribute_always_inline int64
 bound_id(const SnowflakeLayout *layout, TimestampTz time, int64 shard, int64 sequence)
@@ -110,13 +110,13 @@ bound_id(const SnowflakeLayout *layout, TimestampTz time, int64 shard, int64 seq
 	return id_at(layout, time, shard, sequence);
 }
 
-/* The least id of a millisecond, that of shard 0 and sequence number 0. */
+/* The smallest id of a millisecond, with shard 0 and sequence number 0. */
 SNOWFLAKE_FUNCTIONS(snowflake_first, snowflake53_first)
 {
 	PG_RETURN_INT64(bound_id(layout, PG_GETARG_TIMESTAMPTZ(0), 0, 0));
 }
 
-/* The greatest id of a millisecond. */
+/* The largest id of a millisecond. */
 SNOWFLAKE_FUNCTIONS(snowflake_last, snowflake53_last)
 {
 	PG_RETURN_INT64(bound_id(layout, PG_GETARG_TIMESTAMPTZ(0),

@@ -11,9 +11,9 @@
 #include "fmgr.h"
 
 /*
- * Defines the SQL functions of both layouts, with the body that follows.  Its arguments are
- * layout and fcinfo.  It is inlined, so that the compiler computes with the constants of the
- * layout.
+ * Defines the SQL functions of both layouts, with the body that follows.  The arguments of the
+ * body are layout and fcinfo.  It is inlined, so that the compiler can fold the constants of
+ * the layout.
  */
 #define SNOWFLAKE_FUNCTIONS(name, name53) \
 	static pg_attribute_always_inline Datum \
@@ -26,8 +26,8 @@
 	name##_of_layout(const SnowflakeLayout *layout, FunctionCallInfo fcinfo pg_attribute_unused())
 
 /*
- * Raises invalid_parameter_value for a shard that the layout does not have.  The
- * argument is a bigint in SQL: it must be checked before it is narrowed to an int.
+ * Raises invalid_parameter_value for a shard that the layout does not have.  The argument is a
+ * bigint in SQL, so it must be checked before it is narrowed to an int.
  */
 static inline void
 seqid_check_shard(const SnowflakeLayout *layout, int64 shard)

@@ -2,7 +2,7 @@
  * textcodec.c
  *	  Ids as text: base 62, Crockford's base 32, and TypeIDs.
  *
- * In base 62 and base 32, a negative bigint is the 64-bit number that has the same bits.
+ * In base 62 and base 32, a negative bigint is the unsigned number that has the same bits.
  */
 #include "postgres.h"
 
@@ -15,13 +15,13 @@
 
 #define MAX_UUID	(~(uint128) 0)
 
-/* How a type is written, and the errors for other texts. */
+/* How a type is written, and the errors for invalid strings. */
 typedef struct Encoding
 {
 	const char *name;
 	TextDecoding (*read) (const char *text, size_t length, uint128 max, uint128 *number);
 	int			bits;			/* of the type */
-	const char *rule;			/* which texts can be read */
+	const char *rule;			/* which strings are valid */
 } Encoding;
 
 static TextDecoding
@@ -46,8 +46,8 @@ static uint128
 decode(Datum argument, const Encoding *encoding)
 {
 	/*
-	 * There is room for leading zeros and hyphens; messages can quote all of
-	 * it.
+	 * This is enough for leading zeros and hyphens, and messages can quote
+	 * all of it.
 	 */
 	text	   *input = seqid_short_text(argument, QUOTED_MAX_BYTES, encoding->name);
 	uint128		number;
@@ -100,7 +100,7 @@ base62_encode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(encode_base62((uint64) PG_GETARG_INT64(0)));
 }
 
-/* Allows leading zeros.  22P02 for another text, 22003 above 64 bits. */
+/* Allows leading zeros.  22P02 for an invalid string, 22003 for more than 64 bits. */
 PG_FUNCTION_INFO_V1(base62_decode_bigint);
 Datum
 base62_decode_bigint(PG_FUNCTION_ARGS)
@@ -116,7 +116,7 @@ base62_encode_uuid(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(encode_base62(uuid_number(PG_GETARG_UUID_P(0))));
 }
 
-/* Allows leading zeros.  22P02 for another text, 22003 above 128 bits. */
+/* Allows leading zeros.  22P02 for an invalid string, 22003 for more than 128 bits. */
 PG_FUNCTION_INFO_V1(base62_decode_uuid);
 Datum
 base62_decode_uuid(PG_FUNCTION_ARGS)
@@ -125,8 +125,8 @@ base62_decode_uuid(PG_FUNCTION_ARGS)
 }
 
 /*
- * Texts of ids that are not negative sort as the ids do, in the collation "C", and texts of
- * UUIDs as the UUIDs do.
+ * In collation "C", the results sort like the ids if these are not negative, and the results
+ * for UUIDs sort like the UUIDs.
  */
 PG_FUNCTION_INFO_V1(crockford32_encode_bigint);
 Datum
@@ -135,7 +135,7 @@ crockford32_encode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(encode_crockford32((uint64) PG_GETARG_INT64(0), CROCKFORD32_DIGITS_64));
 }
 
-/* Of 13 characters; 22P02 for another text, 22003 above 64 bits. */
+/* Reads 13 digits.  22P02 for an invalid string, 22003 for more than 64 bits. */
 PG_FUNCTION_INFO_V1(crockford32_decode_bigint);
 Datum
 crockford32_decode_bigint(PG_FUNCTION_ARGS)
@@ -143,7 +143,7 @@ crockford32_decode_bigint(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) decode(PG_GETARG_DATUM(0), &crockford32_bigint));
 }
 
-/* The 26 characters that a ULID has. */
+/* The 26 digits that a ULID has. */
 PG_FUNCTION_INFO_V1(crockford32_encode_uuid);
 Datum
 crockford32_encode_uuid(PG_FUNCTION_ARGS)
@@ -151,7 +151,7 @@ crockford32_encode_uuid(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(encode_crockford32(uuid_number(PG_GETARG_UUID_P(0)), CROCKFORD32_DIGITS_128));
 }
 
-/* Of 26 characters; 22P02 for another text, 22003 above 128 bits. */
+/* Reads 26 digits.  22P02 for an invalid string, 22003 for more than 128 bits. */
 PG_FUNCTION_INFO_V1(crockford32_decode_uuid);
 Datum
 crockford32_decode_uuid(PG_FUNCTION_ARGS)
@@ -177,7 +177,7 @@ typeid_encode(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(typeid, length));
 }
 
-/* The text of a TypeID, its UUID and the length of its prefix. */
+/* Returns the text of a valid TypeID, and sets its UUID and the length of its prefix. */
 static text *
 checked_typeid(Datum argument, size_t *prefix_length, uint128 *uuid)
 {
@@ -192,7 +192,7 @@ checked_typeid(Datum argument, size_t *prefix_length, uint128 *uuid)
 	return input;
 }
 
-/* The UUID of a TypeID with any prefix.  22P02 for another text. */
+/* The UUID of a TypeID with any prefix.  22P02 for an invalid string. */
 PG_FUNCTION_INFO_V1(typeid_decode);
 Datum
 typeid_decode(PG_FUNCTION_ARGS)
@@ -204,7 +204,7 @@ typeid_decode(PG_FUNCTION_ARGS)
 	return uuid_result(uuid);
 }
 
-/* The prefix of a TypeID, '' if it has none.  22P02 for another text. */
+/* The prefix of a TypeID, '' if it has none.  22P02 for an invalid string. */
 PG_FUNCTION_INFO_V1(typeid_prefix);
 Datum
 typeid_prefix(PG_FUNCTION_ARGS)

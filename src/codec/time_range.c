@@ -2,10 +2,10 @@
  * time_range.c
  *	  Ids of a range of times, as a condition that indexes and partitions can use.
  *
- * snowflake_in(id, range) is true if and only if snowflake_timestamp(id) <@ range.
- * PostgreSQL cannot use an index on id for the latter.  For the former, the planner
- * replaces the call by comparisons with the bounds of the range; see planner_support.c.
- * A range without ids gives a first bound above its last one.
+ * snowflake_in(id, range) is true if and only if snowflake_timestamp(id) <@ range.  PostgreSQL
+ * cannot use an index on id for the latter.  For the former, the planner replaces the call
+ * with comparisons with the bounds of the range; see planner_support.c.  If a range does not
+ * contain ids, its first bound is above its last one.
  */
 #include "postgres.h"
 
@@ -27,7 +27,7 @@ typedef struct TimeSpan
 } TimeSpan;
 
 /*
- * Cuts a range to the times from least_us to greatest_us.  first_us is above last_us if
+ * Restricts a range to the times from least_us to greatest_us.  first_us is above last_us if
  * nothing is left.
  */
 static TimeSpan
@@ -49,8 +49,8 @@ span_of_range(FunctionCallInfo fcinfo, int n, int64 least_us, int64 greatest_us)
 		return span;
 
 	/*
-	 * Infinite bounds, and times that are infinities, are outside of every
-	 * layout.
+	 * Infinite bounds, and bounds that are infinite times, are outside of
+	 * every layout.
 	 */
 	if (!lower.infinite)
 		first = DatumGetTimestampTz(lower.val);
@@ -87,7 +87,7 @@ snowflake_span(const SnowflakeLayout *layout, FunctionCallInfo fcinfo, int n,
 	}
 }
 
-/* Whether the time of an id is in a range.  False for a number that is no id. */
+/* Whether the time of an id is in a range.  False for a number that is not an id. */
 SNOWFLAKE_FUNCTIONS(snowflake_in, snowflake53_in)
 {
 	int64		id = PG_GETARG_INT64(0);
@@ -138,7 +138,7 @@ comb_uuid_in(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(id >= first && id <= last);
 }
 
-/* The least or the greatest COMB of a range of time, for the planner. */
+/* Returns the largest (upper) or the smallest COMB whose time is in a range. */
 PG_FUNCTION_INFO_V1(seqid_comb_uuid_bound);
 Datum
 seqid_comb_uuid_bound(PG_FUNCTION_ARGS)

@@ -3,18 +3,18 @@
  *	  Assigning ids to terms.
  *
  * Each term is searched for, and inserted if it is new, before the next one.  Terms are
- * sorted, so that of two calls that overlap one waits for the other, and never each for
- * the other.
+ * sorted, so that of two overlapping calls, one waits for the other, but never each for the
+ * other.
  *
- * A term is inserted as INSERT ... ON CONFLICT DO NOTHING does it, without the executor:
- * checks, a speculative row, its index entries, and a second look at the constraint.  Where
- * INSERT would do more than that, a statement inserts the term.
+ * A term is inserted as INSERT ... ON CONFLICT DO NOTHING would insert it, but without the
+ * executor: checks, a speculative row, its index entries, and a second look at the constraint.
+ * If INSERT would do more than that, a statement inserts the term.
  *
- * The search uses a dirty snapshot, which also finds rows that are not committed.  We
- * wait for the transaction that has inserted such a row.  Under REPEATABLE READ and
- * SERIALIZABLE, a row that was found must also be visible to our transaction.  A dirty
- * snapshot takes no predicate locks.  It needs none, because the constraint keeps
- * others from inserting the same term.
+ * The search uses a dirty snapshot, which also finds rows that are not committed.  We wait for
+ * the transaction that has inserted such a row.  Under REPEATABLE READ and SERIALIZABLE, a row
+ * that was found must also be visible to our transaction.  A search with a dirty snapshot does
+ * not take predicate locks.  They are not needed, because the constraint keeps others from
+ * inserting the same term.
  */
 #include "postgres.h"
 
@@ -35,13 +35,13 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-/* How often a statement tries to insert a term that is not found afterwards. */
+/* How many times a statement tries to insert a term that is not found afterwards. */
 #define ATTEMPTS 3
 
-/* A row of fewer bytes, with its header and the id, is not toasted. */
+/* A shorter term is not toasted: 64 bytes are left for the row's header and the id. */
 #define TOASTED_BYTES (TOAST_TUPLE_THRESHOLD - 64)
 
-/* What a call needs. */
+/* The state of a call. */
 typedef struct Assignment
 {
 	Dictionary *dictionary;
@@ -64,7 +64,7 @@ hash_of(const text *term)
 	return hash_bytes((const unsigned char *) VARDATA_ANY(term), VARSIZE_ANY_EXHDR(term));
 }
 
-/* By the field order, and then as collation "C" compares. */
+/* Compares by the field "order", and then as collation "C" does. */
 static int
 compare_terms(const void *left, const void *right)
 {
@@ -84,8 +84,8 @@ compare_terms(const void *left, const void *right)
 }
 
 /*
- * A hash index takes the low bits of the hash as the number of the bucket, so the reversed
- * hash brings terms of one bucket together.  In a B-tree, the order of bytes does the same.
+ * A hash index uses the low bits of the hash as the number of the bucket, so sorting by the
+ * reversed hash brings terms of one bucket together.  In a B-tree, sorting by bytes does.
  */
 void
 seqid_sort_terms(const Dictionary *dictionary, Term *terms, int count)
@@ -100,12 +100,12 @@ seqid_sort_terms(const Dictionary *dictionary, Term *terms, int count)
 }
 
 /*
- * Before the first new term of a call.
+ * Called before the first new term of a call.
  *
  * While we hold the lock on the table, no session can add a trigger.  While we hold the lock
- * on the sequence, no session can change its owner: the column id, or another one if that
- * has changed before, so the shape is read again.  A sequence that id does not own is locked
- * by nextval(), which first checks the user's privilege.
+ * on the sequence, no session can change which column owns it.  This could have changed
+ * before, so the shape is read again.  If the column id does not own the sequence, only
+ * nextval() locks it, after checking the user's privilege.
  */
 static void
 begin_insert(Assignment *assignment)
@@ -151,7 +151,7 @@ insert_row(Assignment *assignment, int64 id, Datum term)
 	bool		conflict = false;
 	uint32		token;
 
-	/* Other columns are dropped ones. */
+	/* All other columns are dropped. */
 	ExecStoreAllNullTuple(slot);
 	slot->tts_isnull[shape->id_column - 1] = false;
 	slot->tts_values[shape->id_column - 1] = Int64GetDatum(id);
@@ -176,11 +176,11 @@ insert_row(Assignment *assignment, int64 id, Datum term)
 }
 
 /*
- * One session at a time inserts a term that is toasted.  The server compares a new row
- * with those of other sessions, and of two equal ones it removes one at once, with its
- * chunks, which the other session can be about to fetch.  The lock is that of a row which
- * no table has.  Returns true if the term must be searched for again, because another
- * session can have had the lock.
+ * Lets only one session at a time insert a toasted term.  The server compares a new row with
+ * those of other sessions.  If two are equal, it removes one of them at once, with its chunks,
+ * which the other session might be about to fetch.  The lock is that of a row that does not
+ * exist in any table.  Returns true if the term must be searched for again, because another
+ * session might have had the lock.
  */
 static bool
 lock_term(Assignment *assignment, Datum term)
@@ -214,7 +214,7 @@ wait_for_inserter(Assignment *assignment)
 	ItemPointerData tid = assignment->search.slot->tts_tid;
 
 	unlock_term(assignment);
-	/* VACUUM must not have to wait for us meanwhile. */
+	/* Otherwise VACUUM would have to wait for us. */
 	seqid_search_unpin(&assignment->search);
 	if (token != 0)
 		SpeculativeInsertionWait(inserter, token);
@@ -223,8 +223,8 @@ wait_for_inserter(Assignment *assignment)
 }
 
 /*
- * Raises 40001 if a row is hidden from a transaction that keeps its snapshot.  Otherwise
- * reads the row as that transaction, which takes a predicate lock on it.
+ * Raises 40001 if our transaction keeps its snapshot, and this does not show the row that was
+ * found.  Otherwise reads the row with the snapshot, which takes a predicate lock on it.
  */
 static void
 check_visible(Assignment *assignment)
@@ -249,8 +249,8 @@ check_visible(Assignment *assignment)
 }
 
 /*
- * Inserts a term that was not found.  Returns false if it must be searched for again:
- * another transaction was first, or a trigger can have changed it.
+ * Inserts a term that was not found.  Returns false if it must be searched for again: another
+ * transaction was first, or a trigger might have changed it.
  */
 static bool
 insert_term(Assignment *assignment, Term *term)
@@ -345,7 +345,7 @@ seqid_assign_ids(Dictionary *dictionary, Term *terms, int count)
 		error = CopyErrorData();
 		FlushErrorState();
 
-		/* The user has not named an id, so an error about one is a surprise. */
+		/* The user did not pass an id, so an error about one needs a hint. */
 		if (error->sqlerrcode == ERRCODE_UNIQUE_VIOLATION && error->hint == NULL &&
 			error->constraint_name != NULL &&
 			strcmp(error->constraint_name, NameStr(dictionary->shape.id_index_name)) == 0)
@@ -360,7 +360,7 @@ seqid_assign_ids(Dictionary *dictionary, Term *terms, int count)
 		ExecCloseIndices(assignment.result_rel);
 		ExecDropSingleTupleTableSlot(assignment.slot);
 		FreeExecutorState(assignment.estate);
-		/* Commands that this query goes on to run see the new rows. */
+		/* Later commands of this query must see the new rows. */
 		CommandCounterIncrement();
 	}
 	if (assignment.find != NULL)

@@ -2,14 +2,14 @@
  * dictionary.c
  *	  Opening dictionaries and searching them.
  *
- * A search reads the index and the table directly: it has no plan that settings or
- * statistics could spoil.  Only where row security policies apply, or the index is too
- * young for the snapshot, it is a statement.
+ * A search reads the index and the table directly, so it does not have a plan that settings or
+ * statistics could spoil.  It runs a statement only if row security policies apply, or if the
+ * index is too young for the snapshot.
  *
- * A user with INSERT can add many terms of one hash, and a search for one of them compares
- * all.  It can be cancelled, and holds no lock meanwhile, only a pin on a page of the index,
- * for which VACUUM waits.  There is no limit, because a user who had reached it would keep
- * others from adding terms of that hash.
+ * A user with INSERT can add many terms with the same hash, and a search for one of them
+ * compares all of them.  It can be cancelled, and holds no LWLock meanwhile, but it holds a
+ * pin on a page of the index, for which VACUUM waits.  Their number is not limited, because a
+ * user who reached the limit would keep others from adding terms with that hash.
  */
 #include "postgres.h"
 
@@ -71,7 +71,7 @@ seqid_dictionary_open(Oid relid, bool for_insert)
 	return dictionary;
 }
 
-/* Whether rows that an old snapshot shows can be missing in the index; see pg_index. */
+/* Whether the index can lack rows that an old snapshot shows; see pg_index.indcheckxmin. */
 static bool
 is_too_young(Relation index)
 {
@@ -105,7 +105,7 @@ seqid_search_begin(Search *search, const Dictionary *dictionary, bool by_term, S
 						   by_term ? F_TEXTEQ : F_INT8EQ, (Datum) 0);
 }
 
-/* A lock on the index that is kept could deadlock with REINDEX. */
+/* Releases the lock on the index, because keeping it could cause a deadlock with REINDEX. */
 void
 seqid_search_end(Search *search)
 {
@@ -127,9 +127,9 @@ seqid_search_unpin(Search *search)
 }
 
 /*
- * A hash index, which only terms have, returns all rows whose terms have the same hash.
- * A toasted term of an open transaction is not compared, because it vanishes if the
- * transaction rolls back.
+ * A hash index, which only terms have, returns all rows whose terms have the same hash.  Only
+ * the lengths are compared for a toasted term of an open transaction, because its value
+ * vanishes if the transaction rolls back.
  */
 static bool
 is_wanted(const Search *search)

@@ -31,8 +31,8 @@ typedef struct DictionaryShape
 } DictionaryShape;
 
 /*
- * Fills in the shape of an open relation, from memory if the relation has not
- * changed.  Raises 42809 if it is not a dictionary.  Runs nothing that users defined.
+ * Fills in the shape of an open relation, from memory if the relation has not changed.  Raises
+ * 42809 if it is not a dictionary.  Does not run code that users have defined.
  */
 extern void seqid_dictionary_shape(Relation rel, DictionaryShape *shape);
 
@@ -43,7 +43,7 @@ typedef struct Dictionary
 {
 	Relation	rel;
 	DictionaryShape shape;
-	bool		may_insert;		/* user has INSERT, we RowExclusiveLock */
+	bool		may_insert;		/* user has INSERT, we hold its lock */
 	bool		row_security;	/* do policies apply to the user? */
 } Dictionary;
 
@@ -52,8 +52,8 @@ typedef struct Dictionary
  * if the relation does not exist, 42809 if it is not a dictionary, and 42501, before
  * the lock, if the user does not have SELECT on it.
  *
- * for_insert takes the lock of INSERT at once if the user has the privilege, because a lock
- * that is raised later can deadlock with REINDEX.
+ * With for_insert, acquires the lock of INSERT at once if the user has the privilege, because
+ * a lock that is upgraded later can deadlock with REINDEX.
  */
 extern Dictionary seqid_dictionary_open(Oid relid, bool for_insert);
 
@@ -69,15 +69,15 @@ typedef enum StatementKind
 typedef struct Statement Statement;
 
 /*
- * Plans a statement so that it uses an index, or takes the plan of an earlier call.
- * SPI_finish() must follow in the same memory context, which stays the caller's.  Of several
- * statements, the last one ends first.
+ * Plans a statement so that it uses an index, or takes the plan of an earlier call.  The
+ * caller must call SPI_finish() in the same memory context, which remains current.  If several
+ * statements are open, the last one must be finished first.
  */
 extern Statement *seqid_sql_begin(const Dictionary *dictionary, StatementKind kind);
 
 /*
- * Runs a statement.  Returns whether it returned a row, and the first column of the
- * row, which is valid until the next statement.  Raises 40001 if the name of the
+ * Runs a statement.  If it returns a row, returns true and sets *result to the first column of
+ * the row, which is valid until the next statement.  Raises 40001 if the name of the
  * dictionary has become the name of another table.
  */
 extern bool seqid_sql_run(Statement *statement, Datum *arguments, bool read_only, Datum *result);
@@ -96,8 +96,8 @@ typedef struct Search
 
 /*
  * A dirty snapshot also finds rows that policies hide, and rows of open transactions; see
- * SnapshotData.  Such a row can be of another term if both are toasted: compare it again
- * after the transaction.
+ * SnapshotData.  Such a row can contain another term if both terms are toasted, so the caller
+ * must search again after that transaction.
  */
 extern void seqid_search_begin(Search *search, const Dictionary *dictionary,
 							   bool by_term, Snapshot snapshot);
@@ -123,11 +123,11 @@ typedef struct Term
 extern void seqid_sort_terms(const Dictionary *dictionary, Term *terms, int count);
 
 /*
- * Fills in the ids of terms, which are sorted and can repeat, and inserts those that
- * are new.  A failed call uses up no id if it raises 42501 because the user does not
- * have INSERT, or 25006 in a read-only transaction.  It raises 40001 if a term exists
- * that the snapshot of the transaction does not show, 55000 for a term that can be
- * neither found nor inserted, and the errors of INSERT.
+ * Fills in the ids of terms, which are sorted and can repeat, and inserts those that are new.
+ * A failed call does not use up an id if it raises 42501 because the user does not have
+ * INSERT, or 25006 in a read-only transaction.  It raises 40001 if a term exists that the
+ * snapshot of the transaction does not show, 55000 for a term that can be neither found nor
+ * inserted, and the errors of INSERT.
  */
 extern void seqid_assign_ids(Dictionary *dictionary, Term *terms, int count);
 

@@ -2,10 +2,10 @@
  * dictionary_shape.c
  *	  What makes a table a dictionary.
  *
- * A dictionary has a unique column "id" whose default is scatter_nextval() of
- * constants, and a unique column "term" that compares byte by byte.  An exclusion
- * constraint on a hash index makes terms unique, or a unique B-tree.  Nothing else is
- * recorded, so a dictionary can be dumped, copied and renamed like any table.
+ * A dictionary has a unique column "id" whose default is scatter_nextval() with constants, and
+ * a unique column "term" that is compared byte by byte.  Either an exclusion constraint with a
+ * hash index or a unique B-tree makes terms unique.  Nothing else is recorded, so a dictionary
+ * can be dumped, copied and renamed like any table.
  *
  * The catalogs are read once per session and dictionary.  An invalidation of the
  * relation removes its entry, and that of any sequence removes all entries.
@@ -33,7 +33,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-/* The first value of a column of pg_index that is never NULL. */
+/* The first value in a column of pg_index, which must be one that is never NULL. */
 static Oid
 index_oid(HeapTuple tuple, AttrNumber column)
 {
@@ -60,7 +60,7 @@ covers_column(HeapTuple tuple, const FormData_pg_attribute *column, Oid access_m
 		heap_attisnull(tuple, Anum_pg_index_indpred, NULL);
 }
 
-/* Such an index, or InvalidOid. */
+/* An index for which covers_column() is true, or InvalidOid. */
 static Oid
 unique_index(Relation rel, const FormData_pg_attribute *column, Oid access_method)
 {
@@ -83,7 +83,7 @@ unique_index(Relation rel, const FormData_pg_attribute *column, Oid access_metho
 	return found;
 }
 
-/* A column that has this name and type and is NOT NULL, or NULL. */
+/* The column with this name, type and collation if it is NOT NULL, or a null pointer. */
 static const FormData_pg_attribute *
 required_column(Relation rel, const char *name, Oid type, Oid collation)
 {
@@ -130,8 +130,8 @@ read_default(Relation rel, DictionaryShape *shape)
 	}
 
 	/*
-	 * Brings the arguments into their order and adds those that have their
-	 * defaults.  All of them are constants, so this calls no function.
+	 * Puts the arguments in order, and adds those that have their default
+	 * values.  All of them are constants, so this does not call a function.
 	 */
 	call = (FuncExpr *) eval_const_expressions(NULL, node);
 	if (!IsA(call, FuncExpr) || list_length(call->args) != 2 ||
@@ -229,7 +229,10 @@ invalidate_relation(Datum arg pg_attribute_unused(), Oid relid)
 	}
 }
 
-/* ALTER SEQUENCE ... OWNED BY changes pg_depend without an invalidation, and pg_sequence. */
+/*
+ * ALTER SEQUENCE ... OWNED BY changes pg_depend, which sends no invalidation, but it also
+ * updates pg_sequence, which sends one.
+ */
 static void
 invalidate_sequence(Datum arg, int cache pg_attribute_unused(), uint32 hash pg_attribute_unused())
 {
@@ -265,7 +268,7 @@ seqid_dictionary_shape(Relation rel, DictionaryShape *shape)
 				 errmsg("\"%s\" is not a dictionary", RelationGetRelationName(rel)),
 				 errdetail("A dictionary is a table with a unique column \"id\" whose default is scatter_nextval(), and a unique column \"term\" of collation \"C\"."),
 				 errhint("Create a dictionary with intern_create().")));
-	/* What was invalidated while the catalogs were read must be read again. */
+	/* If anything was invalidated meanwhile, the shape must be read again. */
 	if (invalidations == invalidations_before)
 	{
 		entry = hash_search(remembered, &relid, HASH_ENTER, NULL);

@@ -2,14 +2,14 @@
  * dictionary_sql.c
  *	  SQL statements on dictionaries.
  *
- * They run, as the current user, where SELECT or INSERT does what users have defined:
- * policies, triggers, rules, defaults of other columns.
+ * They run, as the current user, where SELECT or INSERT must do what users have defined, such
+ * as policies, triggers, rules, and defaults of other columns.
  *
- * The session keeps the last plans.  Another role can change what a statement means: a
- * schema gets another name, a user loses a membership that a policy names.  So a plan is
- * used again only by the user for whom it was made, only if the server would not analyze
- * the statement again, and only if no role has changed, which older minor versions of the
- * server do not notice.
+ * The session keeps the plans that it used last.  Another role can change what a statement
+ * means, for example if it renames a schema, or revokes a membership on which a policy
+ * depends.  So a plan is used again only by the user for whom it was made, only if the server
+ * would not analyze the statement again, and only if no role has changed, which older minor
+ * versions of the server do not notice.
  */
 #include "postgres.h"
 
@@ -39,7 +39,7 @@ struct Statement
 	SPIPlanPtr	plan;			/* NULL if it could not be made */
 };
 
-/* Plans that no call is using; the one used last is the last. */
+/* Plans that no call is using, in the order of their last use. */
 static Statement kept[KEPT_PLANS];
 static int	kept_count = 0;
 static uint64 role_changes = 0;
@@ -57,7 +57,7 @@ statement_sql(const Dictionary *dictionary, StatementKind kind)
 	if (kind == FIND_TERM)
 		return psprintf("SELECT term FROM ONLY %s WHERE id OPERATOR(pg_catalog.=) $1", table);
 
-	/* Any conflict but that of terms is an error that users must see. */
+	/* Any conflict other than one of terms is an error that users must see. */
 	constraint = get_index_constraint(dictionary->shape.term_index);
 	name = OidIsValid(constraint) ? get_constraint_name(constraint) : NULL;
 	return psprintf("INSERT INTO %s (id, term) VALUES ($1, $2) ON CONFLICT %s DO NOTHING", table,
@@ -72,8 +72,8 @@ source_of(SPIPlanPtr plan)
 }
 
 /*
- * Whether the statement is one on the table.  The first relation is the one that it names,
- * which could be a view, of another role, on the table.
+ * Whether the statement names the table.  The first relation is the one that it names, which
+ * could also be another role's view on the table.
  */
 static bool
 names_table(SPIPlanPtr plan, Oid relid)
@@ -83,7 +83,7 @@ names_table(SPIPlanPtr plan, Oid relid)
 	return relations != NIL && linitial_oid(relations) == relid;
 }
 
-/* A schema can be renamed while its tables are in use. */
+/* Raises an error if a schema was renamed, which is possible while its tables are in use. */
 static void
 check_table(SPIPlanPtr plan, Oid relid)
 {
@@ -103,8 +103,8 @@ set_for_planner(const char *name, const char *value)
 }
 
 /*
- * The planner sees a table that has just been filled as small, and would read all of
- * it for each term.  The settings end with planning: triggers run with the user's.
+ * The planner takes a table that has just been filled for a small one, and would read all of
+ * it for each term.  The settings end with planning, so that triggers run with the user's.
  */
 static void
 make_plan(Statement *statement)
@@ -126,11 +126,11 @@ make_plan(Statement *statement)
 		elog(ERROR, "could not prepare \"%s\": %s", sql, SPI_result_code_string(SPI_result));
 
 	/*
-	 * The planner runs functions, which another role could have put into a
-	 * view.
+	 * Check now, because the planner runs functions, which another role could
+	 * have put into a view.
 	 */
 	check_table(plan, statement->relid);
-	/* Before the planner runs, because SPI_keepplan() drops a generic plan. */
+	/* Do this before planning, because SPI_keepplan() drops a generic plan. */
 	SPI_keepplan(plan);
 	statement->plan = plan;
 	cached = SPI_plan_get_cached_plan(plan);
@@ -157,7 +157,7 @@ remove_kept(int number)
 	memmove(&kept[number], &kept[number + 1], (kept_count - number) * sizeof(Statement));
 }
 
-/* Takes the plan of such a statement from those that are kept, or returns false. */
+/* Takes a kept plan for the statement.  Returns false if there is none. */
 static bool
 take(Statement *statement)
 {
@@ -175,7 +175,7 @@ take(Statement *statement)
 }
 
 /*
- * At the end of the statement's SPI connection.  If an error has ended it, the catalogs
+ * Called at the end of the statement's SPI connection.  If an error has ended it, the catalogs
  * cannot be read, and the plan can be that of another table, or was not completed.
  */
 static void
@@ -214,7 +214,7 @@ seqid_sql_begin(const Dictionary *dictionary, StatementKind kind)
 	MemoryContextCallback *callback;
 	Statement  *statement;
 
-	/* What decides to whom a policy applies, as the server's acl.c has it. */
+	/* These catalogs decide to whom a policy applies; see the server's acl.c. */
 	if (!watches_roles)
 	{
 		CacheRegisterSyscacheCallback(AUTHOID, change_role, (Datum) 0);
@@ -246,7 +246,7 @@ seqid_sql_run(Statement *statement, Datum *arguments, bool read_only, Datum *res
 	bool		isnull = true;
 	int			code;
 
-	/* The server would analyze the statement again with the table's old name. */
+	/* Otherwise the server would analyze it again with the table's old name. */
 	if (!can_be_used_again(statement))
 	{
 		SPI_freeplan(statement->plan);

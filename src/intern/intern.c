@@ -17,8 +17,8 @@
 
 /*
  * intern_id(dictionary regclass, term text) returns bigint
- *	  The term's id, which is assigned now if the term is new.  Errors of
- *	  seqid_dictionary_open() and seqid_assign_ids().
+ *	  The term's id, which is assigned if the term is new.  Errors of seqid_dictionary_open()
+ *	  and seqid_assign_ids().
  */
 PG_FUNCTION_INFO_V1(intern_id);
 Datum
@@ -34,7 +34,7 @@ intern_id(PG_FUNCTION_ARGS)
 
 /*
  * intern_find(dictionary regclass, term text) returns bigint
- *	  The term's id, or NULL if the query can see none.  Errors of seqid_dictionary_open().
+ *	  The term's id, or NULL if the query cannot see it.  Errors of seqid_dictionary_open().
  */
 PG_FUNCTION_INFO_V1(intern_find);
 Datum
@@ -70,9 +70,9 @@ add_bytes(Size bytes, Datum term)
 }
 
 /*
- * Replaces ids by copies of their terms, which can be toasted.  Raises 54000 if an array
- * cannot contain the terms, before memory for them is allocated: a call that returns more
- * than MEASURED_BYTES measures all of them before it copies more.
+ * Replaces ids with copies of their terms, which can be toasted.  Raises 54000 if an array
+ * cannot contain the terms, before memory for all of them is allocated: a call that returns
+ * more than MEASURED_BYTES measures all terms before it copies more of them.
  */
 static void
 find_terms(Oid relid, Datum *values, bool *nulls, int count)
@@ -106,7 +106,7 @@ find_terms(Oid relid, Datum *values, bool *nulls, int count)
 
 /*
  * intern_term(dictionary regclass, id bigint) returns text
- *	  The term of an id, or NULL if the query can see none.  Errors of intern_find().
+ *	  The term of an id, or NULL if the query cannot see it.  Errors of intern_find().
  */
 PG_FUNCTION_INFO_V1(intern_term);
 Datum
@@ -136,7 +136,7 @@ alloc_many(Size count, Size size)
 	return MemoryContextAllocHuge(CurrentMemoryContext, Max(count, 1) * size);
 }
 
-/* As deconstruct_array(), which cannot be cancelled. */
+/* Like deconstruct_array(), but can be cancelled. */
 static ArrayParts
 take_apart(ArrayType *array)
 {
@@ -165,7 +165,7 @@ put_together(ArrayParts parts, Oid type, int16 length, bool by_value, char align
 /*
  * intern_ids(dictionary regclass, terms text[]) returns bigint[]
  *	  The id of each term in the term's place, with duplicates and NULLs in theirs.
- *	  Needs memory in proportion to the array.  Errors of intern_id().
+ *	  Uses memory in proportion to the array.  Errors of intern_id().
  */
 PG_FUNCTION_INFO_V1(intern_ids);
 Datum

@@ -2,9 +2,9 @@
  * intern_ddl.c
  *	  Creates dictionaries, as the user could by hand.
  *
- * Only CREATE TABLE reads names.  What follows it goes by OIDs, because the owner of a
- * schema can rename the schema at any time, and put another table or function there.  A
- * superuser who inserts must not run that function.
+ * Only CREATE TABLE uses names.  Later steps use OIDs, because the owner of a schema can
+ * rename the schema at any time, and create other tables and functions under the old name.  A
+ * superuser who inserts a term must not run such a function.
  */
 #include "postgres.h"
 
@@ -29,10 +29,10 @@
 #include "utils/snapmgr.h"
 #include "utils/varlena.h"
 
-/* Far more than three names can have, quoted and with every quote doubled. */
+/* Far more than three quoted names need, even with every quote doubled. */
 #define NAME_MAX_BYTES 1024
 
-/* A constant text, in which the name is replaced. */
+/* A constant, in whose parse tree the name is replaced. */
 #define CREATE_TABLE \
 	"CREATE TABLE dictionary (id bigserial PRIMARY KEY," \
 	" term pg_catalog.text COLLATE pg_catalog.\"C\" NOT NULL," \
@@ -56,8 +56,8 @@ create_table(RangeVar *name)
 }
 
 /*
- * The sequence of the new table.  InvalidOid if the name is another table's by now, or an event
- * trigger has changed the table.
+ * The sequence of the new table.  InvalidOid if the name belongs to another table by now, or
+ * if an event trigger has changed the table.
  */
 static Oid
 sequence_of_new_table(Oid relid)
@@ -79,7 +79,7 @@ make_constant(Oid type, Datum value)
 	return (Node *) makeConst(type, -1, InvalidOid, sizeof(int32), value, false, true);
 }
 
-/* The default of the column id: a call of the extension's function, by its OID. */
+/* Sets the default of the column id to a call of the extension's function, by its OID. */
 static void
 set_default(Oid relid, Oid generator, Oid sequence, int prefix_bits)
 {
@@ -101,8 +101,8 @@ set_default(Oid relid, Oid generator, Oid sequence, int prefix_bits)
 }
 
 /*
- * The name of a dictionary, read like the name of a table.  A name that is empty, in quotes,
- * would be one that no statement and no dump can contain.
+ * Reads the name of a dictionary like that of a table.  An empty name in quotes is refused,
+ * because no statement and no dump can contain it.
  */
 static RangeVar *
 parse_name(Datum argument)
@@ -121,11 +121,11 @@ parse_name(Datum argument)
 
 /*
  * intern_create(name text, prefix_bits int) returns regclass
- *	  Creates a dictionary.  The name is read as regclass reads one: in the first schema
- *	  of the search_path unless it says otherwise, in lower case unless it is quoted.
- *	  Raises 22023 unless prefix_bits is between 0 and 32, 42602 for a name that is no
- *	  identifier, 22P02 for a name of more than 1,024 bytes, 25006 on a standby, and the
- *	  errors of CREATE TABLE.
+ *	  Creates a dictionary.  The name is read as regclass reads one: it is folded to lower case
+ *	  unless it is quoted, and its schema is the first one of the search_path by default.
+ *	  Raises 22023 unless prefix_bits is between 0 and 32, 42602 for a name that is not an
+ *	  identifier, 22P02 for a name of more than 1,024 bytes, 25006 on a standby, and the errors
+ *	  of CREATE TABLE.
  */
 PG_FUNCTION_INFO_V1(intern_create);
 Datum
@@ -149,8 +149,8 @@ intern_create(PG_FUNCTION_ARGS)
 				 errhint("Check the event triggers of the database.")));
 
 	/*
-	 * An argument of the call can have dropped the extension.  A function
-	 * with settings of its own is called by way of another one.
+	 * An argument of the call might have dropped the extension.  A function
+	 * that has its own settings is called through another one.
 	 */
 	generator = find_function(get_func_namespace(fcinfo->flinfo->fn_oid), "scatter_nextval",
 							  REGCLASSOID, INT4OID, scatter_nextval);

@@ -2,17 +2,17 @@
  * comb.c
  *	  Generates COMBs: UUIDs of version 7 that ascend across all backends of a database.
  *
- * The counter of a database, in shared memory, makes the times of COMBs unique and
- * ascending within a server lifetime; see counter.c.  The random bits behind the time
- * make COMBs unique beyond that: over restarts, standbys, databases and other servers.
+ * The counter of a database, in shared memory, makes the times of COMBs unique and ascending
+ * within a server lifetime; see counter.c.  The random bits after the time make COMBs unique
+ * beyond that, across restarts, standbys, databases and servers.
  *
- * The counter has no limit: after the clock was set back, COMBs continue from the last
- * one, ahead of the clock.  It compares milliseconds.  COMBs that are generated within
- * 61 ns of each other are ahead of the clock by some ticks, and need not wait.
+ * The counter does not have a limit: if the clock is set back, COMBs continue from the last
+ * one, ahead of the clock.  The lead is measured in whole milliseconds.  COMBs that are
+ * generated within 61 ns of each other are some ticks ahead of the clock, but need not wait.
  *
- * After a restart or a promotion COMBs start above the durable mark, so their order
- * survives it.  A standby cannot write the mark, so its COMBs are in order within one
- * server lifetime only.
+ * After a restart or a promotion COMBs start above the durable mark, so their order survives
+ * it.  A standby cannot write the mark, so its COMBs are in order only within one server
+ * lifetime.
  */
 #include "postgres.h"
 

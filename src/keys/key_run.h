@@ -2,8 +2,8 @@
  * key_run.h
  *	  Set-returning generators.
  *
- * They reserve ticks in runs while rows are fetched.  A cursor that is not fetched to its
- * end wastes few ticks, and a row that is fetched later has a later time.
+ * They reserve ticks in runs, while rows are fetched.  Therefore a cursor that is not fetched
+ * to its end wastes few ticks, and a row that is fetched later has a later time.
  */
 #ifndef SEQID_KEY_RUN_H
 #define SEQID_KEY_RUN_H
@@ -18,7 +18,7 @@
 typedef struct KeyRun
 {
 	int64		wanted;			/* not yet reserved */
-	int			size;			/* how many are reserved next, at most */
+	int			size;			/* most ticks that are reserved next */
 	int			reserved;		/* reserved, but not yet returned */
 	int64		next_tick;		/* the first of these */
 } KeyRun;
@@ -45,7 +45,7 @@ key_run_begin(FunctionCallInfo fcinfo, int64 count)
 /*
  * Returns how many ticks to reserve now, at most.  Each run is twice as long as the one
  * before, so that at most half of the reserved ticks are wasted.  Otherwise a caller that
- * repeatedly requests many keys, but fetches one, would use up ticks that others need.
+ * repeatedly requests many keys, but fetches only one, would use up ticks that others need.
  */
 static inline int
 key_run_size(KeyRun *run, int max_size)

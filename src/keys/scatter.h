@@ -12,7 +12,7 @@
 /* The SQL entry point, by which a column default is recognized. */
 extern Datum scatter_nextval(PG_FUNCTION_ARGS);
 
-/* Returns the argument.  Raises invalid_parameter_value if not between 0 and 32. */
+/* Returns the argument.  Raises invalid_parameter_value unless it is between 0 and 32. */
 extern int	seqid_checked_prefix_bits(int32 prefix_bits);
 
 /*

@@ -2,10 +2,10 @@
  * sequential_uuid.c
  *	  Generates sequential UUIDs: a block number, followed by random bits.
  *
- * UUIDs of one block go to random places of an index, but to few pages, which stay in
- * memory.  The block number wraps around, so that index pages whose rows were deleted are
- * used again.  The layout is that of the extension sequential_uuids 1.0.3 for the same
- * arguments, so that seqid can replace it:
+ * UUIDs of one block go to random places in an index, but only on few pages, which stay in
+ * memory.  The block number wraps around, so that index pages whose rows were deleted are used
+ * again.  The layout is that of the extension sequential_uuids 1.0.3 for the same arguments,
+ * so that seqid can replace it:
  *
  *	 prefix_bits = max(1, ceil(log2(block_count))), rounded up to whole bytes
  *	 size = max(1, block_size * block_count / 2^prefix_bits)
@@ -60,7 +60,7 @@ checked_positive(int32 value, const char *what, const char *rule)
 	return value;
 }
 
-/* A UUID in the block of the sequence's next value, minus 1.  22023 for the block. */
+/* A UUID in the block of the sequence's next value minus 1.  22023 for an invalid block. */
 PG_FUNCTION_INFO_V1(uuid_sequence_nextval);
 Datum
 uuid_sequence_nextval(PG_FUNCTION_ARGS)
@@ -71,7 +71,7 @@ uuid_sequence_nextval(PG_FUNCTION_ARGS)
 	int32		block_count = checked_positive(PG_GETARG_INT32(2), "block count",
 											   "The block count must be positive.");
 
-	/* A sequence can return the smallest bigint: subtract without overflow. */
+	/* A sequence can return the smallest bigint, so subtract as uint64. */
 	int64		value = (int64) ((uint64) seqid_durable_nextval(sequence, true) - 1);
 
 	PG_RETURN_UUID_P(uuid_in_block(value, block_size, block_count));

@@ -87,7 +87,7 @@ SNOWFLAKE_FUNCTIONS(snowflake_nextval_of_server, snowflake53_nextval_of_server)
 	PG_RETURN_INT64(next_id(layout, server_shard(layout)));
 }
 
-/* A bound that no layout reaches: a run ends with its millisecond. */
+/* A limit that no layout reaches, because a run ends with its millisecond. */
 #define MAX_RUN_SIZE	(1 << 16)
 
 /* Returns the next ids of a shard (argument 0), as many as argument 1 says. */
@@ -142,22 +142,22 @@ next_block(const SnowflakeLayout *layout, int64 shard, int64 count)
 	return snowflake_of_tick(layout, first, (int) shard);
 }
 
-/* The first of so many ids of a shard.  22023 for a count above the layout's. */
+/* The first of the next count ids of a shard.  22023 if they do not fit into a millisecond. */
 SNOWFLAKE_FUNCTIONS(snowflake_nextblock, snowflake53_nextblock)
 {
 	PG_RETURN_INT64(next_block(layout, PG_GETARG_INT64(0), PG_GETARG_INT64(1)));
 }
 
-/* The first of so many ids of this server's shard. */
+/* The first of the next count ids of this server's shard. */
 SNOWFLAKE_FUNCTIONS(snowflake_nextblock_of_server, snowflake53_nextblock_of_server)
 {
 	PG_RETURN_INT64(next_block(layout, server_shard(layout), PG_GETARG_INT64(0)));
 }
 
 /*
- * Raises the counter of this server's shard to the last tick of the id's millisecond,
- * so that all later ids are greater.  The mark must cover that millisecond as well:
- * otherwise a restart could forget the id.
+ * Raises the counter of this server's shard to the last tick of the id's millisecond, so that
+ * all later ids are greater.  The mark must also cover this millisecond, because a restart
+ * could otherwise forget the id.
  */
 static void
 raise_to_id(const SnowflakeLayout *layout, int64 id)

@@ -4,17 +4,17 @@
  *
  * These ids are composed from the times of the rows, in the order of the rows.  Only the shard
  * keeps them apart from other ids, because there is no record of the ids that a shard issued
- * in the past.  Therefore the function refuses a shard that this server is allowed to issue,
- * and one that it has issued since the server started.
+ * in the past.  Therefore the function refuses a shard whose ids this server is allowed to
+ * issue, or has issued since it started.
  *
  * The server can issue ids of the shard later, with the clock set back: a statement that began
  * before the shard was removed from seqid.allowed_shards can still issue them, and the shard
  * can be added to the list again.  Two invariants make these ids greater than those of rows:
  *
- * 1. The counter of the shard is raised to the tick of an id before the id is returned.
- *	  A second word has the value that backfills left in the counter.  The two are equal
- *	  until a generator reserves a tick, so a backfill can follow another one, but not a
- *	  generator.
+ * 1. The counter of the shard is raised to the tick of an id before the id is returned.  A
+ *	  second word contains the value that backfills have left in the counter.  The two are
+ *	  equal until a generator reserves a tick, so a backfill can follow another backfill, but
+ *	  not a generator.
  *
  * 2. The durable mark covers the id, so keys of the next server lifetime are later.
  *
@@ -42,7 +42,7 @@ typedef struct Backfill
 	int64		last_ms;		/* time of the previous row */
 } Backfill;
 
-/* The millisecond since 1970; times before the epoch count as its first one. */
+/* The time in milliseconds since 1970.  A time before the epoch counts as the epoch. */
 static int64
 created_ms(const SnowflakeLayout *layout, TimestampTz created_at)
 {
@@ -63,7 +63,7 @@ check_not_allowed(const SnowflakeLayout *layout, int64 shard)
 	seqid_check_shard(layout, shard);
 	seqid_require_settings();
 
-	/* A session's own value, or a mistake in the file, does not count. */
+	/* A session's own value, or an invalid one in the file, does not count. */
 	if (seqid_allowed_shards_refused())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -138,12 +138,12 @@ next_tick(const SnowflakeLayout *layout, Backfill *backfill, int64 ms)
 				 errmsg("rows are not in the order of their times"),
 				 errdetail("A row follows one whose time is %lld ms later.",
 						   (long long) (backfill->last_ms - ms)),
-				 errhint("Order the window by the expression that is passed as created_at, and use no PARTITION BY.")));
+				 errhint("Order the window by the expression that is passed as created_at, and do not use PARTITION BY.")));
 	if (tick_ms(layout->sequence_bits, tick) > snowflake_last_ms(layout))
 		ereport(ERROR,
 				(errcode(ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED),
 				 errmsg("time of %s ids is used up", layout->name),
-				 errdetail("The %d bits of time end at %s.", layout->time_bits,
+				 errdetail("The last time that a key can contain is %s.",
 						   seqid_utc_text(snowflake_last_ms(layout)))));
 
 	backfill->last_tick = tick;
@@ -152,8 +152,8 @@ next_tick(const SnowflakeLayout *layout, Backfill *backfill, int64 ms)
 }
 
 /*
- * Refuses an "after" that would give a row the time of much later ones.  The last rows of the
- * previous statement can have used up their millisecond, so the first id can be a little late.
+ * Refuses an "after" that would give a row the time of much later rows.  The last rows of the
+ * previous statement can have used up their millisecond, so the first id can be a bit late.
  */
 static void
 check_first_tick(const SnowflakeLayout *layout, int64 tick, int64 ms)
@@ -171,8 +171,8 @@ check_first_tick(const SnowflakeLayout *layout, int64 tick, int64 ms)
 }
 
 /*
- * Waits until the clock is past the millisecond, and returns that of the clock.  The wait has a
- * limit, because the clock can have been set back, and "after" can be an id in the future.
+ * Waits until the clock is past the millisecond, and returns the time of the clock.  The wait
+ * has a limit, because the clock might have been set back, and "after" can be a future id.
  */
 static int64
 wait_until_past(const SnowflakeLayout *layout, int64 shard, int64 ms)
@@ -196,7 +196,7 @@ wait_until_past(const SnowflakeLayout *layout, int64 shard, int64 ms)
 	}
 }
 
-/* The state must live as long as the statement: a partition must not start again. */
+/* The state lives as long as the statement, because a new partition must not start again. */
 static Backfill *
 begin_backfill(FunctionCallInfo fcinfo, int64 last_tick)
 {
@@ -245,7 +245,7 @@ SNOWFLAKE_FUNCTIONS(snowflake_backfill, snowflake53_backfill)
 	raise_counter(layout, shard, tick);
 
 	/*
-	 * Invariant 2.  To cover no more than the id would write the mark for
+	 * Invariant 2.  Covering only the time of the id could write the mark for
 	 * each row.  Whether the floor is higher does not matter.
 	 */
 	(void) seqid_cover_with_mark(now_ms);

@@ -36,7 +36,7 @@ pack(int64 tenant, int64 entity)
 		checked_part(entity, TENANT_KEY_MAX_ENTITY, "entity id");
 }
 
-/* The key of 22 bits of tenant and 40 bits of entity.  22003 for either. */
+/* The key of a tenant (22 bits) and an entity (40 bits).  22003 if either is out of range. */
 PG_FUNCTION_INFO_V1(tenant_key_pack);
 Datum
 tenant_key_pack(PG_FUNCTION_ARGS)
@@ -46,7 +46,7 @@ tenant_key_pack(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(pack(tenant, PG_GETARG_INT64(1)));
 }
 
-/* The tenant of a key, its upper bits.  22003 for no such key. */
+/* The tenant of a key, its upper bits.  22003 for a number that is not a key. */
 PG_FUNCTION_INFO_V1(tenant_key_tenant);
 Datum
 tenant_key_tenant(PG_FUNCTION_ARGS)
@@ -56,7 +56,7 @@ tenant_key_tenant(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(id >> TENANT_KEY_ENTITY_BITS);
 }
 
-/* The entity of a key, its lower 40 bits.  22003 for no such key. */
+/* The entity of a key, its lower 40 bits.  22003 for a number that is not a key. */
 PG_FUNCTION_INFO_V1(tenant_key_entity);
 Datum
 tenant_key_entity(PG_FUNCTION_ARGS)
@@ -66,12 +66,12 @@ tenant_key_entity(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(id & TENANT_KEY_MAX_ENTITY);
 }
 
-/* A key with the sequence's next value as entity.  22003 for what does not fit. */
+/* A key with the sequence's next value as entity.  22003 if either is out of range. */
 PG_FUNCTION_INFO_V1(tenant_key_nextval);
 Datum
 tenant_key_nextval(PG_FUNCTION_ARGS)
 {
-	/* First, so that an error does not use up a value. */
+	/* Check this first, so that an error does not use up a value. */
 	int64		tenant = checked_part(PG_GETARG_INT64(0), TENANT_KEY_MAX_TENANT, "tenant id");
 
 	PG_RETURN_INT64(pack(tenant, seqid_durable_nextval(PG_GETARG_OID(1), true)));

@@ -3,7 +3,7 @@
  *	  The differences between PostgreSQL 15 and 19.
  *
  * Every test of PG_VERSION_NUM in seqid is in this file.  The names are macros, so that this
- * file needs few headers.  A file that uses one includes the headers that PostgreSQL asks for.
+ * file needs few headers.  A file that uses one must include what the macro requires.
  */
 #ifndef SEQID_COMPAT_H
 #define SEQID_COMPAT_H
@@ -16,15 +16,15 @@
 #endif
 
 /*
- * From 16 on, VARDATA_ANY() and the like have a header, and the memory for the "extra" of a
- * setting, which the server frees, must come from guc_malloc(), which can return NULL.
+ * From 16 on, VARDATA_ANY() and similar macros are in a separate header.  The server frees the
+ * "extra" of a setting, so guc_malloc(), which can return NULL, must allocate it.
  *
- * compat_setting_has_value() is whether a setting has a value that is not its default.  From
- * 16 on, the server cannot show this by NULL: GetConfigOption() returns an empty string for a
- * setting of an unknown library whose line was removed from the configuration file.
+ * compat_setting_has_value() returns whether a setting has a value that is not its default.
+ * From 16 on, GetConfigOption() does not show this by NULL: it returns an empty string for a
+ * setting of an unknown library if its line was removed from the configuration file.
  *
  * The last three macros: the number of a relation's file within its database and tablespace,
- * that tablespace, and the subtransaction of the open transaction that gave it this file.
+ * this tablespace, and the open transaction's subtransaction that created the file.
  */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -50,11 +50,11 @@
 /*
  * From 17 on, the server creates named segments of shared memory on demand.  Before, it has
  * one segment, which is created when it starts.  From 17 on, a wait has a name in
- * pg_stat_activity; before, all modules share one.
+ * pg_stat_activity; before, all modules share one name.
  *
  * compat_lxid() is the local id of the transaction that a process is in.  It differs from
  * those of the process's recent transactions, and is InvalidLocalTransactionId between
- * transactions.  Then follows the process of a virtual transaction, and of this one.
+ * transactions.  The next two are the process of a virtual transaction, and this one.
  */
 #define COMPAT_HAS_NAMED_SEGMENTS	(PG_VERSION_NUM >= 170000)
 #if PG_VERSION_NUM >= 170000
@@ -80,7 +80,7 @@
 /*
  * From 19 on, the name of a tranche of LWLocks belongs to shared memory; before, each process
  * registers it.  From 19 on, the function that initializes a named segment has a second
- * argument, and each kind of process has a level of its own for the server log.
+ * argument, and each kind of process has its own level for the server log.
  */
 #define COMPAT_SEGMENT_INIT_HAS_ARGUMENT	(PG_VERSION_NUM >= 190000)
 #if PG_VERSION_NUM >= 190000
@@ -105,7 +105,7 @@
 	index_beginscan(table, index, snapshot, keys, 0)
 #endif
 
-/* The index entries of a speculative row. */
+/* Inserts the index entries of a speculative row. */
 #if PG_VERSION_NUM >= 190000
 #define compat_insert_index_tuples(result_rel, slot, estate, conflict, arbiters) \
 	ExecInsertIndexTuples(result_rel, estate, EIIT_NO_DUPE_ERROR, slot, arbiters, conflict)

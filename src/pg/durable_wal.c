@@ -2,16 +2,15 @@
  * durable_wal.c
  *	  Makes WAL as durable as that of commits.
  *
- * A transaction without an id commits without a flush and without waiting for a standby.
- * So code that writes WAL outside of a transaction must flush it and wait, which
- * SyncRepWaitForLSN() of the server does.  But that function is for commits, which differ in
- * two ways:
+ * A transaction without an XID commits without flushing WAL and without waiting for a standby.
+ * So code that writes WAL in such a transaction must flush it and wait.  The server's function
+ * for waiting, SyncRepWaitForLSN(), is made for commits, which differ in two ways:
  *
  * A session can choose the level for its own commits.  The WAL that is written here also
  * matters to other sessions, which can have a higher level.  So the level is always "on".
  *
- * A commit cannot be undone, so its wait ignores a cancel and ends with a warning.  Here
- * a cancel must raise an error: a key that was not returned can still be withheld.
+ * A commit cannot be undone, so a cancel ends its wait with a warning.  Here, a cancel must
+ * raise an error, because a key that was not returned yet can still be withheld.
  */
 #include "postgres.h"
 
@@ -63,7 +62,7 @@ seqid_wal_is_durable(XLogRecPtr lsn)
 	return !XLogNeedsFlush(lsn) && is_replicated(lsn);
 }
 
-/* Sets a value until AtEOXact_GUC() of the current level. */
+/* Sets a value until AtEOXact_GUC() is called for the current level. */
 static void
 set_local(const char *name, const char *value)
 {
@@ -72,8 +71,8 @@ set_local(const char *name, const char *value)
 }
 
 /*
- * Called with every message of the wait.  The only one is the warning that the wait was
- * cancelled.  Only the warning distinguishes this from a wait that ends because no
+ * Called for every message of the wait.  The only message is the warning that the wait was
+ * cancelled, and only this warning distinguishes a cancel from a wait that ends because no
  * synchronous standby is named any more.
  */
 static void
@@ -83,7 +82,7 @@ note_cancel(void *cancelled)
 	errdetail("The WAL might not have been replicated to the standby, so the statement returns no key and no horizon.");
 }
 
-/* True if the standbys have the WAL or none is named, false after a cancel. */
+/* Returns true if the standbys have the WAL or none is named, and false after a cancel. */
 static bool
 wait_for_standby(XLogRecPtr lsn)
 {
@@ -103,11 +102,11 @@ wait_for_standby(XLogRecPtr lsn)
 	if (client_min_messages > WARNING)
 		set_local("client_min_messages", "warning");
 
-	/* If the server would not create the warning, assume a cancel. */
+	/* If the server would not generate the warning, assume a cancel. */
 	cancelled = compat_log_min_messages() > WARNING &&
 		(whereToSendOutput != DestRemote || client_min_messages > WARNING);
 
-	/* Like a commit, which calls the function with interrupts held. */
+	/* A commit also calls this function with interrupts held. */
 	error_context_stack = &callback;
 	HOLD_INTERRUPTS();
 	SyncRepWaitForLSN(lsn, false);

@@ -1,11 +1,11 @@
 /*
  * entropy.c
- *	  Random bytes, from a pool that each backend has: pg_strong_random() makes a system
- *	  call, and 4 kB take hardly longer than 16 bytes.
+ *	  Random bytes, from a pool in each backend.  pg_strong_random() makes a system call, which
+ *	  hardly takes longer for 4 kB than for 16 bytes.
  *
- * Invariants: a byte is returned once.  It is wiped then, so that neither a core dump
- * nor a stray read reveals the bits of keys.  A process never uses bytes that it
- * inherited over fork, because its parent or a sibling would use the same.
+ * Invariants: a byte is returned only once, and is then wiped, so that neither a core dump nor
+ * a stray read reveals the bits of keys.  A process never uses bytes that it inherited through
+ * fork(), because its parent or a sibling would use the same bytes.
  */
 #include "postgres.h"
 

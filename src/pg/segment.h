@@ -8,9 +8,9 @@
 #include "port/atomics.h"
 
 /*
- * How backends find a dynamic segment: 0 until it exists; before 17 the handle of the server,
- * set under AddinShmemInitLock; from 17 on 1.  It is in another segment, and is written by
- * this module only.
+ * How backends find a dynamic segment: 0 until it exists, then the server's handle (before 17,
+ * set under AddinShmemInitLock) or 1 (from 17 on).  It is stored in another segment, and only
+ * this module writes it.
  */
 typedef struct SegmentHandle
 {
@@ -31,13 +31,12 @@ seqid_segment_exists(SegmentHandle *handle)
 extern void seqid_reserve_segment(Size size, void (*startup) (void));
 
 /*
- * Returns the segment of that name.  The first caller creates it and calls init, which
- * must not fail.  Takes a lock.  Raises insufficient_resources errors if there is no
- * room.
+ * Returns the segment with that name.  The first caller creates it and calls init, which must
+ * not fail.  Takes a lock.  Raises insufficient_resources errors if there is no room.
  *
- * The second function does the same in dynamic shared memory, also before 17: for a
- * segment that is larger than the slack of such a server.  A process without a postmaster
- * gets memory of its own.
+ * The second function does the same in dynamic shared memory, also before 17.  It is for
+ * segments that are too large for the slack of such a server.  A single-user process gets
+ * private memory instead.
  */
 extern void *seqid_attach_segment(const char *name, Size size, void (*init) (void *));
 extern void *seqid_attach_dynamic_segment(const char *name, SegmentHandle *handle,

@@ -2,12 +2,12 @@
  * sequence_page.c
  *	  The page of a sequence: one frozen tuple, and a magic number in the special space.
  *
- * nextval() writes WAL for 32 values ahead, and counts on the page (log_cnt) how many of
- * them it can still return without another record.  CREATE DATABASE, SET LOGGED and some
- * forms of ALTER SEQUENCE copy the page with this count, but the WAL of the copy contains
- * the last value only.  After a crash the copy would return up to 32 values again.
- * Therefore each session logs the page with a count of 0 after its first call for a file of
- * the sequence.  The next nextval() then writes WAL of its own.
+ * nextval() writes WAL for 32 values ahead, and counts on the page (log_cnt) how many of them
+ * it can still return without another record.  CREATE DATABASE, SET LOGGED and some forms of
+ * ALTER SEQUENCE copy the page with this count, but the WAL of the copy contains only the last
+ * value.  After a crash, the copy would return up to 32 values again.  Therefore each session
+ * logs the page with a count of 0 after its first call for a file of the sequence.  The next
+ * nextval() then writes its own WAL record.
  */
 #include "postgres.h"
 
@@ -102,11 +102,11 @@ typedef struct CalledSequence
 
 static HTAB *called_sequences = NULL;
 
-/* The sequence that the open transaction has called last, if its file was compared. */
+/* The sequence of the last call in the open transaction, if its file was compared. */
 static Oid	last_called = InvalidOid;
 static LocalTransactionId last_lxid = InvalidLocalTransactionId;
 
-/* nextval() has locked the sequence until the transaction ends, so the file stays. */
+/* nextval() locks the sequence until the transaction ends, so the file does not change. */
 static pg_noinline void
 log_if_new_file(Oid sequence)
 {
@@ -124,12 +124,12 @@ log_if_new_file(Oid sequence)
 	if (!found)
 		called->file = 0;
 
-	/* An unlogged or temporary sequence promises nothing after a crash. */
+	/* An unlogged or temporary sequence need not survive a crash. */
 	if (RelationNeedsWAL(rel) && called->file != relation_file(rel))
 	{
 		Buffer		buffer = ReadBuffer(rel, 0);
 
-		/* The commit then flushes the record, as for nextval() itself. */
+		/* An XID makes the commit flush the record, as for nextval() itself. */
 		(void) GetTopTransactionId();
 		seqid_log_sequence_page(buffer);
 		ReleaseBuffer(buffer);
@@ -150,7 +150,7 @@ seqid_durable_nextval(Oid sequence, bool check_permissions)
 	return value;
 }
 
-/* The open transaction itself has replaced a file, or rolled this back. */
+/* Called if the open transaction itself has replaced a file, or has rolled this back. */
 static void
 compare_again(Datum arg pg_attribute_unused(), Oid relid)
 {

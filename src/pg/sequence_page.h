@@ -21,21 +21,21 @@
 extern Form_pg_sequence_data seqid_sequence_on_page(Page page);
 
 /*
- * Returns the least value that nextval() can still return, or at the end of bigint the last
- * value itself, and sets *lsn to that of the record that wrote the page.  Locks the page.
- * Raises data_corrupted if it is damaged.
+ * Returns the smallest value that nextval() can still return or, if the last value was the
+ * largest bigint, that value.  Sets *lsn to the position of the record that last wrote the
+ * page.  Locks the page.  Raises data_corrupted if it is damaged.
  */
 extern int64 seqid_read_next_value(Buffer buffer, XLogRecPtr *lsn);
 
 /*
- * Logs the page without values that nextval() could return before it logs again.  Does not
- * flush.  Locks the page.  Raises data_corrupted if it is damaged.  The caller must keep the
- * file from being removed, because recovery would create it again.
+ * Logs the page, and makes the next nextval() log it again before it returns a value.  Does
+ * not flush.  Locks the page.  Raises data_corrupted if it is damaged.  The caller must keep
+ * the file from being removed, because recovery would create it again.
  */
 extern void seqid_log_sequence_page(Buffer buffer);
 
 /*
- * nextval() whose values do not come again after a crash, also for a file that was copied.
+ * A nextval() whose values are not repeated after a crash, even if the file was copied.
  * Raises the errors of nextval(), and data_corrupted.
  */
 extern int64 seqid_durable_nextval(Oid sequence, bool check_permissions);
@@ -44,9 +44,9 @@ extern int64 seqid_durable_nextval(Oid sequence, bool check_permissions);
 extern void seqid_watch_sequences(void);
 
 /*
- * Whether the open transaction has created the relation or its current file.  No other
- * session can see it, and a rollback brings back the file before.  A parallel worker
- * does not know whether its leader's transaction has done so.
+ * Whether the open transaction has created the relation or its current file.  No other session
+ * can see this file, and a rollback brings back the previous one.  A parallel worker does not
+ * know whether its leader's transaction has done so.
  */
 static inline bool
 relation_is_new(Relation rel)
@@ -55,7 +55,7 @@ relation_is_new(Relation rel)
 		compat_file_subid(rel) != InvalidSubTransactionId;
 }
 
-/* Identifies a file among all of the database. */
+/* Identifies a file among all files of the database. */
 static inline uint64
 relation_file(Relation rel)
 {

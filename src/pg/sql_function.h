@@ -1,6 +1,6 @@
 /*
  * sql_function.h
- *	  SQL functions of this library: recognising them, their snapshot, their rows.
+ *	  SQL functions of this library: how to recognize them, their snapshots, and their rows.
  */
 #ifndef SEQID_SQL_FUNCTION_H
 #define SEQID_SQL_FUNCTION_H
@@ -15,8 +15,8 @@
 #include "utils/syscache.h"
 
 /*
- * Whether SQL calls the C function by that OID.  A name does not say it: the owner of a
- * schema can rename the schema, and create functions in another one.
+ * Whether the SQL function with that OID calls the C function.  Its name does not show this,
+ * because the owner of a schema can rename the schema and create functions in another one.
  */
 static inline bool
 is_function(Oid oid, PGFunction function)
@@ -27,7 +27,7 @@ is_function(Oid oid, PGFunction function)
 	return info.fn_addr == function;
 }
 
-/* The function of two arguments with that name, or InvalidOid if it is not this library's. */
+/* The function with that name and two arguments, or InvalidOid if it is not this library's. */
 static inline Oid
 find_function(Oid schema, const char *name, Oid type, Oid second_type, PGFunction function)
 {
@@ -40,8 +40,8 @@ find_function(Oid schema, const char *name, Oid type, Oid second_type, PGFunctio
 }
 
 /*
- * The snapshot of the statement that calls.  After a COMMIT, PL/pgSQL can check a domain
- * before the next statement has one; GetActiveSnapshot() alone would crash the server.
+ * The snapshot of the calling statement.  After a COMMIT, PL/pgSQL can check a domain before
+ * the next statement has a snapshot; GetActiveSnapshot() alone would crash the server.
  */
 static inline Snapshot
 seqid_active_snapshot(void)
@@ -50,7 +50,7 @@ seqid_active_snapshot(void)
 	return GetActiveSnapshot();
 }
 
-/* The row of a function that has OUT parameters. */
+/* The result row of a function that has OUT parameters. */
 static inline Datum
 seqid_result_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 {

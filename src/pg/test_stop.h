@@ -8,15 +8,14 @@
 #ifndef SEQID_TEST_STOP_H
 #define SEQID_TEST_STOP_H
 
-#define TEST_STOP_REGISTERING	1	/* writer has read min_key_ms, slot not
-									 * set */
-#define TEST_STOP_REGISTERED	2	/* slot is set, no key reserved yet */
-#define TEST_STOP_RAISED	3	/* reader has raised min_key_ms, not scanned */
-#define TEST_STOP_SCANNED	4	/* has scanned the slots, not the locks */
-#define TEST_STOP_SEQUENCE_READ	5	/* has the next value, not the holders */
-#define TEST_STOP_SEQUENCE_CHECKED	6	/* has checked, not locked it */
-#define TEST_STOP_TERM_FOUND	7	/* found an open row, not compared */
-#define TEST_STOP_NAMED	8		/* has the name of a dictionary, no plan */
+#define TEST_STOP_REGISTERING	1	/* min_key_ms is read, slot not set */
+#define TEST_STOP_REGISTERED	2	/* slot is set, no key reserved */
+#define TEST_STOP_RAISED	3	/* min_key_ms is raised, slots not scanned */
+#define TEST_STOP_SCANNED	4	/* slots are scanned, locks are not */
+#define TEST_STOP_SEQUENCE_READ	5	/* next value is read, holders not found */
+#define TEST_STOP_SEQUENCE_CHECKED	6	/* sequence is checked, not locked */
+#define TEST_STOP_TERM_FOUND	7	/* open row is found, not compared */
+#define TEST_STOP_NAMED	8		/* dictionary is named, not planned */
 
 #ifdef SEQID_TEST_STOPS
 

@@ -1,10 +1,10 @@
 /*
  * text_input.c
- *	  Texts from users, which can have up to a gigabyte.
+ *	  Strings from users, which can be up to a gigabyte long.
  *
- * A text that is too long to be valid is refused because of its length.  Reading it
- * would take seconds, during which the call cannot be cancelled.  Quoting all of it
- * would copy it into the server log.
+ * A string that is too long to be valid is refused for its length alone, because reading it
+ * would take seconds, during which the call cannot be cancelled.  Messages do not quote all of
+ * a string, because that would copy it into the server log.
  */
 #include "postgres.h"
 

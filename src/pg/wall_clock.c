@@ -10,16 +10,16 @@
 #include "portability/instr_time.h"
 #include "utils/wait_event.h"
 
-/* After that much real time, a clock that shows no progress stands still. */
+/* A clock that does not advance during this much real time counts as standing still. */
 #define STANDSTILL_US 2000
 
 /* The reading at which the clock was last found standing still, -1 for none. */
 static int64 standstill_unix_ms = -1;
 
 /*
- * Waits until the clock shows at least until_ms, or an earlier time than from_ms, because
- * it was set back.  Other sessions can end naps early by signals, for example of NOTIFY.  So
- * patience is measured in time, by a clock that cannot be set, and not in naps.
+ * Waits until the clock shows at least until_ms, or an earlier time than from_ms, because it
+ * was set back.  Other sessions can end naps early by signals, for example for NOTIFY.  So
+ * patience is not measured in naps, but in time, by a clock that cannot be set.
  */
 static void
 wait_between(int64 from_ms, int64 until_ms)

@@ -24,7 +24,7 @@ wall_clock_read(void)
 	struct timespec now;
 	WallTime	result;
 
-	/* Cannot fail: the clock exists and the pointer is good. */
+	/* Cannot fail, because the clock exists and the pointer is valid. */
 	(void) clock_gettime(CLOCK_REALTIME, &now);
 	result.unix_ms = (int64) now.tv_sec * WALL_MS_PER_S + now.tv_nsec / WALL_NS_PER_MS;
 	result.ns = (int32) (now.tv_nsec % WALL_NS_PER_MS);
@@ -38,15 +38,15 @@ wall_clock_read_ms(void)
 }
 
 /*
- * Waiting.  The clock can be set between any two of its readings, also between the
- * one on which a caller decides to wait, from_ms, and the first one here.
+ * Waiting.  The clock can be set between any two readings, also between the reading on which a
+ * caller decides to wait, from_ms, and the first one here.
  *
- * Invariant: no call sleeps for the length of a clock step, at whatever reading the
- * step happens.  A nap begins only while the clock shows from_ms or later, so that
- * it is no longer than the few milliseconds that the caller decided to wait.  None
- * begins when these, and two more, have passed by a clock that cannot be set.
+ * Invariant: no call sleeps for the length of a clock step, no matter when the step happens.
+ * A nap begins only while the clock shows from_ms or later, so that it is no longer than the
+ * few milliseconds that the caller decided to wait.  No nap begins after these milliseconds,
+ * and two more, have passed according to a clock that cannot be set.
  *
- * Both functions can be cancelled, so they must not be called with a lock held.
+ * Both functions sleep and can be cancelled, so no LWLock or spinlock must be held.
  *
  * The first one sleeps until the clock no longer shows the millisecond from_ms, or stands
  * still.

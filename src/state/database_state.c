@@ -2,34 +2,35 @@
  * database_state.c
  *	  Finds the entry of a database in shared memory, or claims one for it.
  *
- * An OID does not identify a database, because it can come back.  A role that can create
- * databases could move the keys of one far ahead and drop it, and the keys of the next
- * database with this OID would start there.  So the entry also contains the inode of the
- * database's file PG_VERSION and the time when it was written.  CREATE DATABASE and SET
- * TABLESPACE write a new file.  If the file is another one, the entry is started again.
+ * An OID does not identify a database, because it can be assigned again.  A role that can
+ * create databases could otherwise move the keys of one far ahead and drop it, and those of
+ * the next database with this OID would start there.  So the entry also contains the inode of
+ * the database's file PG_VERSION and the time at which it was written.  CREATE DATABASE and
+ * SET TABLESPACE write a new file.  If the file has changed, the entry is started again.
  *
  * Invariants:
  *
- * 1. Two sessions of a database that generate keys at the same time are attached to
- *	  the same entry.  Otherwise each would miss the floor that the other one learned.
- *	  Therefore sessions attach under a lock, and are counted: an entry is started
- *	  again, or given to another database, only while no session is attached.
+ * 1. Two sessions of a database that generate keys at the same time are attached to the same
+ *	  entry.  Otherwise each would miss the floor that the other has found.  Therefore sessions
+ *	  attach under a lock and are counted, and an entry is started again, or given to another
+ *	  database, only while no session is attached.
  *
- * 2. An entry that was started has a nonce that no entry had before.  The mark's page has
- *	  another one, so the first key takes the mark as its floor, as after a restart of
- *	  the server, whatever the entry was used for; see clock_mark.c.
+ * 2. An entry that is started gets a nonce that no entry had before.  The mark's page contains
+ *	  another one, so the mark becomes the floor of the first key, as after a restart of the
+ *	  server, whatever the entry was used for before; see clock_mark.c.
  *
- * An administrator can touch the file at any time, so an entry is kept in three cases.
- * While a session is attached, the database cannot have been dropped.  Nor can it while a
- * transaction has a slot: the leader of parallel workers is not attached if only the
- * workers have generated keys, and they are gone.  During recovery, no key reads the mark,
- * so an entry keeps the order of its COMBs.
+ * A changed file does not prove that the database was dropped, because an administrator can
+ * touch it.  The entry is therefore kept in three cases.  While a session is attached, the
+ * database cannot have been dropped.  The same is true while a transaction has a slot: the
+ * leader of a parallel query is not attached if only workers, which have ended, have generated
+ * keys.  During recovery, keys do not depend on the mark, so only the entry keeps COMBs in
+ * order.
  *
- * The nonce of the mark's page cannot replace the file.  After setval(), or DROP EXTENSION
- * and CREATE EXTENSION, the page has another nonce than the entry, as in a new database.
- * But the entry must be kept, because it alone knows the highest mark (clock_mark.c,
- * invariant 3).  If the clock is set back, its COMBs would otherwise no longer ascend, and
- * ids could come again after a crash.
+ * The nonce of the mark's page cannot be used instead of the file.  After setval(), or DROP
+ * EXTENSION and CREATE EXTENSION, the page has a different nonce than the entry, as in a new
+ * database.  But the entry must be kept, because only it contains the highest mark
+ * (clock_mark.c, invariant 3).  Otherwise, if the clock is set back, COMBs would no longer
+ * ascend, and ids could be repeated after a crash.
  */
 #include "postgres.h"
 
@@ -65,7 +66,7 @@ StaticAssertDecl(offsetof(DynamicState, databases) % SHARED_STATE_LINE_SIZE == 0
 				 offsetof(DynamicState, transaction_slots) % SHARED_STATE_LINE_SIZE == 0,
 				 "entries and slots must start on a cache line");
 
-/* Processes are numbered one by one; whole lines, for seqid_slot(). */
+/* The number of cache lines for the slots, rounded up as seqid_slot() requires. */
 static int
 slot_lines(void)
 {
@@ -81,7 +82,7 @@ seqid_slot(DynamicState *state, int number)
 	return &state->transaction_slots[(number % lines) * SHARED_STATE_LINE_WORDS + number / lines];
 }
 
-/* An entry is initialized when it is started. */
+/* Entries are initialized when they are started. */
 static void
 init_dynamic_state(void *segment)
 {
@@ -118,7 +119,7 @@ seqid_dynamic_state_exists(void)
 		seqid_segment_exists(&seqid_shared_state()->dynamic_state);
 }
 
-/* The number of this database's entry, or of one that was never used; -1 for neither. */
+/* The number of this database's entry, or of one that was never used; -1 if neither exists. */
 static int
 find_entry(DynamicState *state)
 {
@@ -153,7 +154,7 @@ seqid_find_database_state(void)
 	return &state->databases[number];
 }
 
-/* The first horizon is in the range of all keys, and late enough that no id is 0. */
+/* The first min_key_ms is in the range of all layouts, and late enough that no id is 0. */
 static void
 start_entry(DatabaseState *entry, uint64 nonce)
 {
@@ -168,7 +169,7 @@ start_entry(DatabaseState *entry, uint64 nonce)
 	pg_atomic_init_u64(&entry->horizon.published_ms, 0);
 }
 
-/* Whether the entry of our OID, without sessions, has the state of a dropped database. */
+/* Whether the entry with our OID, which has no sessions, is that of a dropped database. */
 static bool
 is_of_dropped_database(DynamicState *state, const DatabaseOwner *owner,
 					   const DatabaseOwner *identity)
@@ -188,8 +189,9 @@ is_of_dropped_database(DynamicState *state, const DatabaseOwner *owner,
 }
 
 /*
- * Attaches this session to the entry of its database, to one that was never used, or to the
- * vacancy, unless that is -1, or another session took it and it has another nonce now.
+ * Attaches this session to the entry of its database or, if there is none, to one that was
+ * never used.  If there is neither, uses the entry "vacancy", unless it is -1 or its nonce
+ * shows that another session has claimed it since.
  */
 static void
 try_to_attach(DynamicState *state, int vacancy, uint64 vacant_nonce,
@@ -222,7 +224,7 @@ try_to_attach(DynamicState *state, int vacancy, uint64 vacant_nonce,
 	seqid_attached_database = entry;
 }
 
-/* When the session ends.  It generates no key after this. */
+/* Called when the session ends, after which it does not generate keys. */
 static void
 detach_from_entry(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
 {
@@ -234,7 +236,7 @@ detach_from_entry(int code pg_attribute_unused(), Datum arg pg_attribute_unused(
 	seqid_attached_database = NULL;
 }
 
-/* The number and the nonce of an entry whose database was dropped, or -1. */
+/* Returns the number of an entry whose database was dropped, or -1, and sets *nonce. */
 static int
 find_vacancy(DynamicState *state, uint64 *nonce)
 {
@@ -247,7 +249,7 @@ find_vacancy(DynamicState *state, uint64 *nonce)
 		if (pg_atomic_read_u32(&owner->sessions) > 0)
 			continue;
 
-		/* Others can be connected to a database that we do not know yet. */
+		/* Our caches might not yet contain a database that others use. */
 		AcceptInvalidationMessages();
 		if (!SearchSysCacheExists1(DATABASEOID,
 								   ObjectIdGetDatum(pg_atomic_read_u32(&owner->database))))

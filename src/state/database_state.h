@@ -2,9 +2,9 @@
  * database_state.h
  *	  What the sessions of one database share.
  *
- * Each database that generates keys has an entry in a dynamic segment of shared memory.
- * An entry without sessions can be started again, which is for its database what a restart
- * of the server is: the next key starts above the durable mark.
+ * Each database that generates keys has an entry in a dynamic segment of shared memory.  An
+ * entry without sessions can be started again.  For its database, this has the effect of a
+ * restart of the server: the next key starts above the durable mark.
  */
 #ifndef SEQID_DATABASE_STATE_H
 #define SEQID_DATABASE_STATE_H
@@ -18,17 +18,17 @@
 #endif
 
 /*
- * Databases do not share these fields: the mark of one database, or a clock that was
- * wrong while only that one generated keys, must not move the keys of another.
+ * Each database has its own fields, because the mark of one database, or a clock that was
+ * wrong while only this one generated keys, must not move the keys of another.
  *
- * The fields are lock-free and only ever increase, unless it is said otherwise.
+ * The fields are lock-free and only ever increase, unless stated otherwise.
  */
 typedef struct DatabaseState
 {
-	/* Every session that generates COMBs writes this line, so it has no more. */
+	/* Sessions that generate COMBs write this line, so nothing else is in it. */
 	struct
 	{
-		pg_atomic_uint64 tick;	/* the last one handed out, 0 for none */
+		pg_atomic_uint64 tick;	/* the last one reserved, 0 for none */
 		char		padding[SHARED_STATE_LINE_SIZE - sizeof(pg_atomic_uint64)];
 	}			comb;
 
@@ -36,18 +36,18 @@ typedef struct DatabaseState
 	struct
 	{
 		/*
-		 * Positive, random, and another one each time that the entry is
-		 * started.  Constant while a session is attached.
+		 * A positive random number, which is different each time that the
+		 * entry is started.  Constant while a session is attached.
 		 */
 		uint64		nonce;
 
-		pg_atomic_uint64 floor_ms;	/* the highest of another nonce */
+		pg_atomic_uint64 floor_ms;	/* the highest of other nonces */
 		pg_atomic_uint64 highest_ms;	/* the highest of this one, 0 for none */
 		pg_atomic_uint64 writes;	/* how many times the mark was written */
 
 		/*
-		 * The file of the mark whose creation is known to be durable, 0 for
-		 * none.  Lock-free; can change to any other file.
+		 * The file of the mark, if its creation is known to be durable,
+		 * otherwise 0.  Lock-free; can change to any other file.
 		 */
 		pg_atomic_uint64 durable_file;
 	}			mark;
@@ -56,8 +56,8 @@ typedef struct DatabaseState
 	struct
 	{
 		/*
-		 * A transaction that registers from now on generates no key with an
-		 * earlier time.  Never 0, and never beyond a durable mark.
+		 * A transaction that registers from now on does not generate keys
+		 * with an earlier time.  Never 0, and never beyond a durable mark.
 		 */
 		pg_atomic_uint64 min_key_ms;
 
@@ -70,8 +70,8 @@ typedef struct DatabaseState
 } DatabaseState;
 
 /*
- * The database that an entry belongs to.  Protected by AddinShmemInitLock; the OID
- * is also read without it, and sessions leave without it.
+ * The database that an entry belongs to.  Protected by AddinShmemInitLock, but the OID is also
+ * read without this lock, and sessions detach without it.
  */
 typedef struct DatabaseOwner
 {
@@ -101,7 +101,7 @@ typedef struct DynamicState
 #define SLOT_LXID_BITS		16
 extern pg_atomic_uint64 *seqid_slot(DynamicState *state, int number);
 
-/* Whether the slot belongs to the transaction, which is open. */
+/* Whether the slot belongs to the open transaction with that lxid. */
 static inline bool
 seqid_slot_names(uint64 slot, LocalTransactionId lxid)
 {
@@ -110,9 +110,9 @@ seqid_slot_names(uint64 slot, LocalTransactionId lxid)
 }
 
 /*
- * Maps the dynamic segment into this process, which must not be the postmaster; creates it
- * for the first session of a server lifetime.  Raises insufficient_resources errors when
- * there is no room.  The second function says whether a session has created it.
+ * Maps the dynamic segment into this process, which must not be the postmaster.  The first
+ * session of a server lifetime creates the segment.  Raises insufficient_resources errors if
+ * there is no room.  The second function returns whether the segment exists.
  */
 extern DynamicState *seqid_dynamic_state(void);
 extern bool seqid_dynamic_state_exists(void);

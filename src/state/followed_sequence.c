@@ -2,13 +2,13 @@
  * followed_sequence.c
  *	  What the sessions that follow a sequence share.
  *
- * A segment of its own, created by the first look of a server lifetime, has room for
+ * A separate segment, which the first look of a server lifetime creates, has room for
  * FOLLOWED_SEQUENCES sequences of all databases.  If all places are in use, a new sequence
  * takes the place of another one, which later starts again as after a restart of the server.
  * The role that has the most places in a database loses that of the sequence whose last look
- * is the longest ago, so that no role can take those of others by following many sequences.
+ * was the longest ago.  So no role can take the places of others by following many sequences.
  *
- * Locks: that of the table is acquired before that of a sequence.  Neither is held during
+ * Locks: the lock of the table is acquired before that of a sequence.  Neither is held during
  * a catalog access or a wait for a heavyweight lock.
  */
 #include "postgres.h"
@@ -34,7 +34,7 @@ typedef struct FollowedTable
 /* NULL until this process has attached. */
 static FollowedTable *table = NULL;
 
-/* For MaxBackends + max_prepared_xacts other transactions, the own one, and a free place. */
+/* For MaxBackends + max_prepared_xacts other transactions, our own one, and a free place. */
 static uint32
 holder_places(void)
 {
@@ -86,7 +86,7 @@ find_sequence(uint64 nonce, Oid sequence)
 	return NULL;
 }
 
-/* How many places the role has that follows the sequence. */
+/* How many places the role of a sequence has in the sequence's database. */
 static int
 places_of_role(const FollowedSequence *of)
 {
@@ -97,7 +97,10 @@ places_of_role(const FollowedSequence *of)
 	return places;
 }
 
-/* A free place, or one that is given up.  Others wait, so the most places are counted once. */
+/*
+ * Returns a free place, or the one that is given up.  The caller holds the lock of the table,
+ * so avoid counting the places of one role repeatedly.
+ */
 static FollowedSequence *
 find_place(void)
 {
@@ -189,7 +192,7 @@ seqid_find_holder(FollowedSequence *followed, VirtualTransactionId transaction)
 	{
 		SequenceHolder *holder = &followed->holders[place++ & mask];
 
-		/* All zeroes, because no open transaction has local id 0. */
+		/* A free place is zeroed, and no open transaction has local id 0. */
 		if (holder->transaction.localTransactionId == InvalidLocalTransactionId ||
 			VirtualTransactionIdEquals(holder->transaction, transaction))
 			return holder;

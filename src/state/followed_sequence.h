@@ -13,12 +13,12 @@
 typedef struct SequenceHolder
 {
 	VirtualTransactionId transaction;	/* invalid in a free place */
-	int64		number;			/* its values are not less */
+	int64		number;			/* lower limit of its values */
 } SequenceHolder;
 
 /*
  * A sequence that readers follow.  The lock of the table protects nonce, sequence and role;
- * that of the sequence protects the others.
+ * the lock of the sequence protects the other fields.
  */
 typedef struct FollowedSequence
 {
@@ -35,8 +35,8 @@ typedef struct FollowedSequence
 } FollowedSequence;
 
 /*
- * Returns the entry of a sequence of this database, which can be new, with its lock held in
- * exclusive mode.  Raises the errors of seqid_database_state().
+ * Returns the entry of a sequence of this database, which can be new.  The caller must release
+ * its lock, which is held in exclusive mode.  Raises the errors of seqid_database_state().
  */
 extern FollowedSequence *seqid_lock_followed_sequence(Oid sequence);
 
@@ -45,7 +45,7 @@ extern bool seqid_is_followed_file(Oid sequence, uint64 file);
 
 extern void seqid_clear_holders(FollowedSequence *followed);
 
-/* The place of the transaction in the table of holders, which is free if it is not there. */
+/* The place of the transaction in the table of holders, or a free place if it is not there. */
 extern SequenceHolder *seqid_find_holder(FollowedSequence *followed,
 										 VirtualTransactionId transaction);
 

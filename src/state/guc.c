@@ -2,8 +2,8 @@
  * guc.c
  *	  The settings of seqid.
  *
- * The settings decide which ids this server issues.  Ordinary users cannot change
- * them: a session that chose the shard of another server could repeat its ids.
+ * The settings determine which ids this server issues.  Ordinary users cannot change them,
+ * because a session that used the shard of another server could repeat its ids.
  */
 #include "postgres.h"
 
@@ -28,11 +28,11 @@ const ShardSet *seqid_allowed_shard_set = &no_shards;	/* until it is defined */
 bool		seqid_settings_defined = false;
 
 /*
- * Before the library is loaded, the server accepts any value of seqid.allowed_shards from
- * any user.  When the setting is defined, it replaces a value that is not valid, or not
- * permitted there, by the default.  The text of the default is that of all shards, which
- * would be a way around the list.  Therefore, if a value was set before and was replaced,
- * the default allows none, also in parallel workers, which receive it from their leader.
+ * Before the library is loaded, the server accepts any value of seqid.allowed_shards from any
+ * user.  When the library defines the setting, the server replaces a value that is not valid,
+ * or was not permitted, with the default.  The default lists all shards, which would be a way
+ * around the list.  Therefore, if a value was set before and was replaced, the default allows
+ * no shard, also in parallel workers, which receive it from their leader.
  */
 static bool none_by_default = false;
 
@@ -66,7 +66,7 @@ check_shards(char **newval, void **extra, GucSource source)
 
 	if (**newval != '\0' && !read_list(*newval, &list))
 		return false;
-	/* Two timelines of a cluster could then have the same shard. */
+	/* Otherwise two timelines of a cluster could have the same shard. */
 	if (list.repeats)
 	{
 		GUC_check_errdetail("The list \"%s\" contains a shard twice.",
@@ -85,9 +85,9 @@ check_shards(char **newval, void **extra, GucSource source)
 
 /*
  * Logs a shard of seqid.shards that seqid.allowed_shards does not contain, so that an
- * administrator can correct the lists before a promotion makes it the shard of this server.
- * A session logs it when it loads the library, and the postmaster, if the library is
- * preloaded, when the configuration is reloaded.
+ * administrator can correct the lists before a promotion makes it the shard of this server.  A
+ * session logs it when it loads the library.  If the library is preloaded, the postmaster logs
+ * it when the configuration is reloaded.
  */
 static void
 warn_of_forbidden_shards(void)
@@ -162,7 +162,7 @@ define_allowed_shards(void)
 	/*
 	 * A dump, a replica and ALTER DATABASE carry seqid.shards and the shards
 	 * in column defaults from one server to another.  This setting stays with
-	 * the machine, so it can be set in the configuration file only.
+	 * the machine, so it can be set only in the configuration file.
 	 */
 	DefineCustomStringVariable("seqid.allowed_shards",
 							   "Sets the shards whose snowflake ids this server can issue.",
@@ -173,9 +173,9 @@ define_allowed_shards(void)
 							   check_allowed_shards, assign_allowed_shards, NULL);
 
 	/*
-	 * If the list of the configuration file is in force now, and is removed
-	 * later, all shards are allowed, as in a new session.  A parallel worker
-	 * has the list, too, but its leader need not have it.
+	 * If the list of the file was accepted, removing it later allows all
+	 * shards again, as in a new session.  A parallel worker skips this,
+	 * because its leader might have refused the list.
 	 */
 	if (!IsParallelWorker() && !seqid_allowed_shards_refused())
 		none_by_default = false;
@@ -196,8 +196,8 @@ define_settings(void)
 
 	/*
 	 * The default is large enough for small corrections of the clock, and so
-	 * small that the times in ids remain useful.  It is a real number because
-	 * an integer number of milliseconds ends after 24 days.
+	 * small that the times in ids remain useful.  The type is real because an
+	 * integer number of milliseconds would end after 24 days.
 	 */
 	DefineCustomRealVariable("seqid.max_lead",
 							 "Sets how far new snowflake ids can be ahead of the clock.",
@@ -213,8 +213,8 @@ define_settings(void)
 }
 
 /*
- * During a parallel query the server would replace values that were set before by the
- * defaults, for the rest of the session.
+ * Settings are not defined during a parallel query, because the server would then replace
+ * values that were set before with the defaults for the rest of the session.
  */
 void
 seqid_define_settings(bool required)

@@ -18,7 +18,7 @@ typedef struct ShardSetting
 extern char *seqid_shards;
 extern const ShardSetting *seqid_shard_setting;
 
-/* Number of assignments so far: values that were derived before are no longer valid. */
+/* Number of assignments so far.  Values derived from an earlier one are no longer valid. */
 extern uint64 seqid_shard_setting_changes;
 
 /*
@@ -31,7 +31,7 @@ extern bool seqid_settings_defined;
 /* Largest lead of snowflake ids over the clock, in milliseconds. */
 extern double seqid_max_lead_ms;
 
-/* The shards that this server can issue, as text and as a set. */
+/* The shards whose ids this server can issue, as text and as a set. */
 extern char *seqid_allowed_shards;
 extern const ShardSet *seqid_allowed_shard_set;
 
@@ -42,7 +42,7 @@ extern const ShardSet *seqid_allowed_shard_set;
 extern bool seqid_allowed_shards_refused(void);
 
 /*
- * Defines the settings, unless a parallel query is running.  Then raises
+ * Defines the settings, unless a parallel query is running.  In that case, raises
  * object_not_in_prerequisite_state if they are required.
  */
 extern void seqid_define_settings(bool required);

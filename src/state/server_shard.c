@@ -2,9 +2,9 @@
  * server_shard.c
  *	  The shard of this server.
  *
- * The timeline is the one that the server writes: the control file lags behind a promotion.
- * A server that has left recovery keeps its timeline, so a backend looks once for each
- * value of the setting, on a standby after the promotion.
+ * The timeline is the one that the server writes, not that of the control file, which lags
+ * behind a promotion.  A server that has left recovery keeps its timeline, so a backend looks
+ * only once for each value of the setting, and on a standby only after the promotion.
  */
 #include "postgres.h"
 
@@ -56,14 +56,14 @@ seqid_require_server_shard(void)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("no shard is set"),
 				 errdetail("\"seqid.shards\" is empty in this session."),
-				 errhint("Choose the shard of this server, for example 5. Then run LOAD 'seqid', ALTER SYSTEM SET seqid.shards = '5' and SELECT pg_reload_conf() as a superuser, or pass the shard as an argument.")));
+				 errhint("Pass a shard as an argument, or choose a shard for this server, for example 5, and run LOAD 'seqid', ALTER SYSTEM SET seqid.shards = '5' and SELECT pg_reload_conf() as a superuser.")));
 	return shard;
 }
 
 void
 seqid_check_forbidden_shard(int shard)
 {
-	/* The set is empty until the settings are defined. */
+	/* The set was empty if the settings were not defined yet. */
 	seqid_require_settings();
 	if (shard_set_has(seqid_allowed_shard_set, shard))
 		return;

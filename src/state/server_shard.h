@@ -2,11 +2,11 @@
  * server_shard.h
  *	  The shard of this server, for snowflake_nextval() without an argument.
  *
- * Each timeline uses the next shard of the list seqid.shards.  PostgreSQL starts a timeline
- * whenever a server is promoted or recovered to a point in time.  So a new primary uses
- * another shard than the old one, which can still be running, cut off, or lost with WAL that
- * no other server has.  Nodes of a cluster need lists of their own, because two promotions
- * that do not know of each other begin the same timeline.
+ * Each timeline uses the next shard of the list seqid.shards.  PostgreSQL starts a new
+ * timeline whenever a server is promoted or recovered to a point in time.  A new primary
+ * therefore uses a different shard than the old one, which might still be running, be cut off,
+ * or be lost with WAL that no other server has.  Each node of a cluster needs its own list,
+ * because nodes that are promoted independently start the same timeline.
  */
 #ifndef SEQID_SERVER_SHARD_H
 #define SEQID_SERVER_SHARD_H
@@ -24,7 +24,7 @@ extern int	seqid_find_server_shard(void);
 typedef struct ServerShard
 {
 	int			shard;
-	uint64		changes;		/* seqid_shard_setting_changes then */
+	uint64		changes;		/* seqid_shard_setting_changes at that time */
 } ServerShard;
 
 extern ServerShard seqid_found_server_shard;
@@ -61,8 +61,8 @@ seqid_prevent_during_recovery(const char *action)
 
 /*
  * Must be called if seqid_allowed_shard_set does not contain the shard.  Raises
- * object_not_in_prerequisite_state unless seqid.allowed_shards contains it: another
- * server can issue its ids.
+ * object_not_in_prerequisite_state unless seqid.allowed_shards contains it, because another
+ * server could issue the same ids.
  */
 extern void seqid_check_forbidden_shard(int shard);
 

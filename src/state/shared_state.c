@@ -2,11 +2,11 @@
  * shared_state.c
  *	  Creates the shared state, or attaches to it.
  *
- * Invariant: there is one struct in a server lifetime.  Sessions that began before
- * the library was replaced go on with the old library, and later ones load the new
- * one.  If each library had counters of its own, sessions would issue the same ids,
- * keys would lose their order, and readers would miss rows.  So the first session
- * writes down its version, and sessions with another version are refused.
+ * Invariant: there is only one struct in a server lifetime.  If the library is replaced,
+ * earlier sessions continue to use the old one, and later sessions load the new one.  If each
+ * library had its own counters, sessions would issue the same ids, keys would lose their
+ * order, and readers would miss rows.  So the first session records its version, and sessions
+ * with another version are refused.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@
 
 /*
  * The segment that contains the version of this server lifetime, a uint64.  Libraries of all
- * releases must find it: neither its name nor its size ever changes.
+ * releases must find it, so neither its name nor its size must ever change.
  */
 #define VERSION_IN_USE_NAME "seqid version in use"
 
@@ -66,11 +66,11 @@ seqid_attach_shared_state(void)
 {
 	uint64		in_use = version_in_use();
 
-	/* Before the struct is used or created. */
+	/* Check this before the struct is used or created. */
 	if (in_use != SHARED_STATE_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("library of extension \"seqid\" was replaced while the server runs"),
+				 errmsg("library of extension \"seqid\" was replaced while the server was running"),
 				 errdetail("The server uses version " UINT64_FORMAT " of the shared memory, and the library of this session has version %d.",
 						   in_use, SHARED_STATE_VERSION),
 				 errhint("Restart the server so that all sessions use the same library.")));

@@ -13,7 +13,7 @@
 #include "port/atomics.h"
 #include "storage/spin.h"
 
-/* To be increased when SharedState or DynamicState changes, or how sessions use them. */
+/* Increase this when SharedState or DynamicState changes, or how sessions use them. */
 #ifndef SHARED_STATE_VERSION
 #define SHARED_STATE_VERSION 13
 #endif
@@ -24,7 +24,7 @@
 /* Rare events of a shard, for statistics; lock-free. */
 typedef struct ShardEvents
 {
-	pg_atomic_uint64 waits;		/* for a millisecond */
+	pg_atomic_uint64 waits;		/* calls that waited for a millisecond */
 	pg_atomic_uint64 clock_regressions; /* clock was behind */
 } ShardEvents;
 
@@ -37,15 +37,15 @@ typedef struct SharedState
 
 	/*
 	 * The counters of all shards of all layouts: the last tick (see tick.h)
-	 * that was reserved, 0 for none.  Lock-free; only ever increases.
+	 * that was reserved, 0 for none.  Lock-free; they only ever increase.
 	 */
 	pg_atomic_uint64 shard_ticks[SNOWFLAKE_WORDS];
 
 	ShardEvents shard_events[SNOWFLAKE_WORDS];
 
 	/*
-	 * The tick to which a shard's counter was raised for existing rows, 0 for
-	 * none.  The counter equals it until a tick is reserved.  Written under
+	 * The tick to which a backfill raised a shard's counter, 0 for none.  The
+	 * counter equals it until a tick is reserved.  Written under
 	 * backfill_lock.
 	 */
 	pg_atomic_uint64 backfilled_ticks[SNOWFLAKE_WORDS];
@@ -80,10 +80,10 @@ extern SharedState *seqid_find_shared_state(void);
 /*
  * The counter of a shard, which must be one of the layout's.
  *
- * Counters of consecutive shards are in consecutive cache lines, and each line has those of
- * eight shards.  So shards 0 to 127 of 1024 never write the same line, and the array has
- * 8 kB instead of 64 kB.  The 32 shards of snowflake53 share four lines, but a shard has at
- * most 128,000 ids a second, which does not keep a line busy.
+ * Counters of consecutive shards are in consecutive cache lines, and each line contains those
+ * of eight shards.  So no two of the shards 0 to 127 share a line, and the array takes 8 kB
+ * instead of 64 kB.  The 32 shards of snowflake53 share four lines, but a shard generates at
+ * most 128,000 ids per second, which does not keep a line busy.
  */
 static inline pg_atomic_uint64 *
 seqid_shard_tick(SharedState *state, const SnowflakeLayout *layout, int shard)
