@@ -19,7 +19,10 @@ def read_batch(connection):
     """Returns the number of rows, and whether there are rows above the bound."""
     with connection, connection.cursor() as cursor:     # one transaction
         cursor.execute('SELECT last_id FROM outbox_reader WHERE name = %s FOR UPDATE', (READER,))
-        (last,) = cursor.fetchone()
+        row = cursor.fetchone()
+        if row is None:
+            sys.exit(f'outbox_reader has no row with the name {READER}')
+        last = row[0]
         cursor.execute("""
             SELECT id, topic, payload FROM outbox
              WHERE id > %s AND id < seqid.settled('outbox_id_seq') ORDER BY id LIMIT %s""", (last, AT_MOST))

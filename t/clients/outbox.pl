@@ -1,6 +1,6 @@
 # The readers of docs/outbox.md, while eight sessions write, think and roll back: the
-# SELECT in psql and the programs in Python and Node, and a reader on a standby beside
-# settle.py, must read each row once, in order.  Readers that ask for ids above the last one
+# SELECT in psql and the programs in Python and Node, and readers on a standby, beside
+# settle.py and with the primary, must read each row once, in order.  Readers that ask for ids above the last one
 # they saw must miss rows, or the writers proved nothing.
 
 use v5.36;
@@ -17,7 +17,7 @@ my $directory = PostgreSQL::Test::Utils::tempdir;
 
 $node->safe_psql('postgres', $_->{text}) for map { $page->recipe($_) } 'table', 'outbox';
 $node->safe_psql('postgres', $_)
-  for slurp_file('examples/outbox/notify.sql'), "INSERT INTO outbox_reader (name) VALUES ('python'), ('node')";
+  for slurp_file('examples/outbox/notify.sql'), "INSERT INTO outbox_reader (name) VALUES ('python'), ('node'), ('both')";
 
 sub file ($name, $text)
 {
@@ -50,6 +50,7 @@ my %readers = (
 	standby => in_psql('standby', $standby, 'AND id < (SELECT bound FROM outbox_settled)'),
 	naive_standby => in_psql('naive_standby', $standby, ''),
 	python => [ '/usr/bin/python3', 'examples/outbox/reader.py', 'python' ],
+	both => [ '/usr/bin/python3', 'examples/outbox/reader_standby.py', (map { $_->connstr('postgres') } $node, $standby), 'both' ],
 	node => [ 'node', 'examples/outbox/reader.js', 'node' ]);
 my $writers = file('think.sql', <<'SQL');
 \set think random(0, 40)
@@ -74,7 +75,7 @@ spawn("$directory/$_.read", @{ $readers{$_} }) for keys %readers;
 system_or_bail('pgbench', '-n', '-c8', '-T', int 60 * ($ENV{SEQID_MINUTES} // 0.2), '-f', "$writers\@8", '-f', "$quick\@1");
 
 my @all = split /\n/, $node->safe_psql('postgres', 'SELECT id FROM outbox ORDER BY id');
-for my $reader (qw(psql python node standby))
+for my $reader (qw(psql python node standby both))
 {
 	poll_until { grep { $_ eq $all[-1] } ids($reader) };
 	is_deeply([ ids($reader) ], \@all, "$reader: reads each row once, in order")

@@ -1,0 +1,59 @@
+"""Reads the outbox of docs/outbox.md on a standby, with its position on the primary, and with
+psycopg2 (apt install python3-psycopg2).
+
+The arguments are the connection strings of the primary and of the standby, and the reader's name.
+A lost connection ends the program. Let systemd start it again."""
+import sys
+import time
+
+import psycopg2
+
+PRIMARY, STANDBY = sys.argv[1:3]
+READER = sys.argv[3] if len(sys.argv) > 3 else 'mail'
+AT_MOST = 10000         # keys in a batch
+PATIENCE_S = 10
+
+
+def handle(id, topic, payload):
+    print(id, topic, flush=True)
+
+
+def wait_until_replayed(standby, position):
+    """Returns whether the standby has replayed the position in time."""
+    began = time.monotonic()
+    while time.monotonic() - began < PATIENCE_S:
+        standby.execute('SELECT seqid.has_replayed(%s, %s, %s)', position)
+        if standby.fetchone()[0]:
+            return True
+        time.sleep(0.005)
+    return False
+
+
+def read_batch(primary, standby):
+    primary.execute('SELECT last_id FROM outbox_reader WHERE name = %s FOR UPDATE', (READER,))
+    row = primary.fetchone()
+    if row is None:
+        sys.exit(f'outbox_reader has no row with the name {READER}')
+    last = row[0]
+    primary.execute("CALL seqid.sequence_horizon('outbox_id_seq')")
+    horizon, *position = primary.fetchone()
+    horizon = min(horizon, last + 1 + AT_MOST)
+    if horizon <= last + 1 or not wait_until_replayed(standby, position):
+        return
+    standby.execute('SELECT id, topic, payload FROM outbox WHERE id > %s AND id < %s ORDER BY id', (last, horizon))
+    for row in standby.fetchall():
+        handle(*row)
+    primary.execute('UPDATE outbox_reader SET last_id = %s WHERE name = %s', (horizon - 1, READER))
+
+
+def main():
+    primary = psycopg2.connect(PRIMARY)
+    standby = psycopg2.connect(STANDBY)
+    standby.autocommit = True       # each statement has a new snapshot
+    while True:
+        with primary, primary.cursor() as on_primary, standby.cursor() as on_standby:   # one transaction
+            read_batch(on_primary, on_standby)
+        time.sleep(0.02)
+
+
+main()
