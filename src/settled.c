@@ -19,7 +19,6 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
-#include "optimizer/optimizer.h"
 #include "pg/pg_epoch.h"
 #include "pg/sql_function.h"
 #include "state/server_shard.h"
@@ -32,10 +31,9 @@
 
 /*
  * The cost of a call in a generic plan.  It is so high that the server makes a plan for each
- * execution instead, and the planner looks ahead each time.  However, a function in SQL
- * executes this plan, so the cost must not be a reason to compile it.
+ * execution instead, and the planner looks ahead each time.
  */
-#define GENERIC_PLAN_COST	50000
+#define GENERIC_PLAN_COST	1e9
 
 /*
  * The smallest id with a time.  If the time is after the last one of the layout, the largest
@@ -235,20 +233,12 @@ seqid_horizon_slots(PG_FUNCTION_ARGS)
  * time to look.  The call itself is not replaced.
  */
 static void
-look_ahead(PlannerInfo *root, const FuncExpr *call)
+look_ahead(const FuncExpr *call)
 {
-	Const	   *sequence;
-
 	if (call->args == NIL)
-	{
 		seqid_look_ahead(KEYS_OF_SEQID);
-		return;
-	}
-	sequence = linitial(call->args);
-	if (root != NULL)
-		sequence = (Const *) estimate_expression_value(root, (Node *) sequence);
-	if (IsA(sequence, Const) && !sequence->constisnull)
-		seqid_look_ahead(DatumGetObjectId(sequence->constvalue));
+	else if (IsA(linitial(call->args), Const) && !((Const *) linitial(call->args))->constisnull)
+		seqid_look_ahead(DatumGetObjectId(((Const *) linitial(call->args))->constvalue));
 }
 
 static bool
@@ -275,12 +265,24 @@ is_generic(const PlannerInfo *root)
 	return has_parameter((Node *) root->parse, NULL);
 }
 
+/*
+ * A function in SQL executes a plan like a generic one, so the cost must not be a reason to
+ * compile it.  Each scan of a partitioned table has a call.
+ */
+static Cost
+generic_plan_cost(const PlannerInfo *root)
+{
+	if (!jit_enabled || jit_above_cost < 0)
+		return GENERIC_PLAN_COST;
+	return jit_above_cost / 2 / Max(1, root->simple_rel_array_size - 1);
+}
+
 static bool
 set_cost(SupportRequestCost *request)
 {
 	if (!is_generic(request->root))
 		return false;
-	request->startup = jit_above_cost < 0 ? GENERIC_PLAN_COST : Min(GENERIC_PLAN_COST, jit_above_cost / 2);
+	request->startup = generic_plan_cost(request->root);
 	request->per_tuple = 0;
 	return true;
 }
@@ -292,8 +294,7 @@ seqid_settled_support(PG_FUNCTION_ARGS)
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 
 	if (IsA(request, SupportRequestSimplify))
-		look_ahead(((SupportRequestSimplify *) request)->root,
-				   ((SupportRequestSimplify *) request)->fcall);
+		look_ahead(((SupportRequestSimplify *) request)->fcall);
 	else if (IsA(request, SupportRequestCost) && set_cost((SupportRequestCost *) request))
 		PG_RETURN_POINTER(request);
 	PG_RETURN_POINTER(NULL);

@@ -80,6 +80,7 @@ typedef struct Followed
 	Bound		pending;		/* see invariant 4; NO_BOUND for none */
 	uint64		pending_file;	/* of the sequence, for pending */
 	XLogRecPtr	pending_lsn;	/* makes it durable */
+	int			pending_naps;	/* in which the session has waited for it */
 
 	LocalTransactionId lxid;	/* of the transaction that has the results */
 	uint32		results_made;
@@ -206,16 +207,18 @@ set_pending(Followed *followed, const Look *look, Snapshot snapshot)
 	sort_open(&followed->pending);
 	followed->pending_file = look->file;
 	followed->pending_lsn = look->page_lsn;
+	followed->pending_naps = 0;
 	followed->pending.value = look->bound;
 }
 
 /* Invariants 4 and 1.  The newest bound is greater than the usable one, or there is none. */
 static void
-remember_pending(Followed *followed)
+remember_pending(Followed *followed, bool is_durable)
 {
 	Bound		before = followed->newest;
 
-	if (followed->pending.value == NO_BOUND || !seqid_wal_is_durable(followed->pending_lsn))
+	if (followed->pending.value == NO_BOUND ||
+		!(is_durable || seqid_wal_is_durable(followed->pending_lsn)))
 		return;
 	if (followed->pending.value > before.value)
 	{
@@ -261,11 +264,15 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 	if (wait_for_standbys && !seqid_wal_is_durable(result->page_lsn))
 		seqid_make_wal_durable(result->page_lsn);
 
-	remember_pending(followed);
+	/*
+	 * After the wait, do not ask again.  The wait also ends when no standby
+	 * is named any more, which this session has not read yet.
+	 */
+	remember_pending(followed, wait_for_standbys);
 	if (followed->pending.value == NO_BOUND && result->bound > followed->newest.value)
 	{
 		set_pending(followed, result, &now);
-		remember_pending(followed);
+		remember_pending(followed, wait_for_standbys);
 	}
 	return true;
 }
@@ -408,12 +415,13 @@ seqid_look_ahead(Oid id)
 	look_until_ended(followed, false);
 
 	/* A session without a bound gets no rows, so it waits for a standby. */
-	for (int naps = LOOK_AHEAD_MS; naps > 0 && followed->newest.value == NO_BOUND &&
-		 followed->pending.value != NO_BOUND; naps--)
+	while (followed->newest.value == NO_BOUND && followed->pending.value != NO_BOUND &&
+		   followed->pending_naps < LOOK_AHEAD_MS)
 	{
+		followed->pending_naps++;
 		CHECK_FOR_INTERRUPTS();
 		pg_usleep(1000);
-		remember_pending(followed);
+		remember_pending(followed, false);
 	}
 }
 

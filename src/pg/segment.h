@@ -35,8 +35,7 @@ extern void seqid_reserve_segment(Size size, void (*startup) (void));
  * not fail.  Takes a lock.  Raises insufficient_resources errors if there is no room.
  *
  * The second function does the same in dynamic shared memory, also before 17.  It is for
- * segments that are too large for the slack of such a server.  A single-user process gets
- * private memory instead.
+ * segments that are too large for the slack of such a server.
  */
 extern void *seqid_attach_segment(const char *name, Size size, void (*init) (void *));
 extern void *seqid_attach_dynamic_segment(const char *name, SegmentHandle *handle,
