@@ -14,7 +14,7 @@ ALTER TABLE memo_tags VALIDATE CONSTRAINT memo_tags_memo_id_fkey;
 CREATE TABLE memos_map (old_id bigint PRIMARY KEY, new_id bigint NOT NULL UNIQUE);
 
 -- 2. A new id for each old row, in shard 31, which no server can issue. Rows without a time and rows
--- from before 2023-01-01 00:04:23 UTC keep their ids: new ids for them would be below 2^40.
+-- from before 2023-01-01 00:04:22.144 UTC keep their ids: new ids for them would be below 2^40.
 INSERT INTO memos_map
 SELECT id, snowflake_backfill(made, 31, after => (SELECT max(new_id) FROM memos_map)) OVER (ORDER BY made, id)
   FROM (SELECT id, created_at AT TIME ZONE 'America/New_York' AS made FROM memos) m
