@@ -10,10 +10,13 @@ import psycopg2
 
 PAUSE_MS = float(sys.argv[1]) if len(sys.argv) > 1 else 5
 
+EXISTS = "SELECT to_regclass('outbox_settled') IS NOT NULL"
+
+# One transaction, so the table always has its row.
 CREATE = """
-CREATE TABLE IF NOT EXISTS outbox_settled (bound bigint NOT NULL);
-CREATE UNIQUE INDEX IF NOT EXISTS outbox_settled_one_row ON outbox_settled ((true));
-INSERT INTO outbox_settled VALUES (-9223372036854775808) ON CONFLICT DO NOTHING;
+CREATE TABLE outbox_settled (bound bigint NOT NULL);
+CREATE UNIQUE INDEX outbox_settled_one_row ON outbox_settled ((true));
+INSERT INTO outbox_settled VALUES (-9223372036854775808);
 """
 
 # One statement: its commit follows those of the rows below the bound, here and on standbys.
@@ -27,7 +30,9 @@ def main():
     connection = psycopg2.connect('')
     connection.autocommit = True
     with connection.cursor() as cursor:
-        cursor.execute(CREATE)
+        cursor.execute(EXISTS)
+        if not cursor.fetchone()[0]:
+            cursor.execute(CREATE)
         while True:
             cursor.execute(SETTLE)
             time.sleep(PAUSE_MS / 1000)

@@ -144,7 +144,7 @@ intern_create(PG_FUNCTION_ARGS)
 	if (!OidIsValid(sequence))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("dictionary %s was changed while it was created",
+				 errmsg("dictionary %s was changed while it was being created",
 						quote_qualified_identifier(name->schemaname, name->relname)),
 				 errhint("Check the event triggers of the database.")));
 

@@ -56,7 +56,7 @@ seqid_require_server_shard(void)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("no shard is set"),
 				 errdetail("\"seqid.shards\" is empty in this session."),
-				 errhint("Pass a shard as an argument, or choose a shard for this server, for example 5, and run LOAD 'seqid', ALTER SYSTEM SET seqid.shards = '5' and SELECT pg_reload_conf() as a superuser.")));
+				 errhint("Pass a shard as an argument, or choose a shard for this server, for example 5, and run LOAD 'seqid', ALTER SYSTEM SET seqid.shards = '5' and SELECT pg_reload_conf() as a superuser. If the server has standbys, set \"seqid.shards\" in the configuration file of each node instead.")));
 	return shard;
 }
 
@@ -79,7 +79,7 @@ seqid_check_forbidden_shard(int shard)
 			 errdetail("\"seqid.allowed_shards\" is \"%s\".", seqid_allowed_shards),
 			 seqid_allowed_shards_refused() ?
 			 errhint("Set \"seqid.allowed_shards\" in postgresql.conf only, to a list such as '3, 16-31', then run SELECT pg_reload_conf() and connect again.") :
-			 errhint("Use a shard of that list. If no other server issues ids of shard %d, you can add it to \"seqid.allowed_shards\" in postgresql.conf and run SELECT pg_reload_conf().",
+			 errhint("Use a shard of that list. If no other server issues ids of shard %d, you can add it to \"seqid.allowed_shards\" where the list is set, in postgresql.conf or with ALTER SYSTEM, and run SELECT pg_reload_conf().",
 					 shard)));
 }
 
