@@ -27,7 +27,7 @@ UPDATE outbox_settled SET bound = seqid.settled('outbox_id_seq')
 
 
 def main():
-    connection = psycopg2.connect('')
+    connection = psycopg2.connect('', application_name='settle.py')
     connection.autocommit = True
     with connection.cursor() as cursor:
         cursor.execute(EXISTS)
