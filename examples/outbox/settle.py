@@ -22,7 +22,7 @@ INSERT INTO outbox_settled VALUES (-9223372036854775808);
 # One statement: its commit follows those of the rows below the bound, here and on standbys.
 SETTLE = """
 UPDATE outbox_settled SET bound = seqid.settled('outbox_id_seq')
- WHERE bound < seqid.settled('outbox_id_seq');
+ WHERE bound <> seqid.settled('outbox_id_seq');
 """
 
 
