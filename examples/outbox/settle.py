@@ -20,6 +20,7 @@ INSERT INTO outbox_settled VALUES (-9223372036854775808);
 """
 
 # One statement: its commit follows those of the rows below the bound, here and on standbys.
+# Stores a lower bound, too: a sequence that was set back returns values below the old one again.
 SETTLE = """
 UPDATE outbox_settled SET bound = seqid.settled('outbox_id_seq')
  WHERE bound <> seqid.settled('outbox_id_seq');

@@ -89,5 +89,9 @@ for my $reader (qw(naive naive_standby))
 	cmp_ok($missed, '>', 0, "$reader: misses rows ($missed of " . @all . ')');
 }
 
+# With the old bound, a reader could pass an uncommitted row that reuses a value below it.
+$node->safe_psql('postgres', 'TRUNCATE outbox RESTART IDENTITY');
+ok((poll_until { outcome($standby, 'SELECT bound = 1 FROM outbox_settled') eq 't' }), 'settle.py follows a sequence that was set back');
+
 $node->stop('immediate');
 done_testing();
