@@ -1,7 +1,8 @@
 # The readers of docs/outbox.md, while eight sessions write, think and roll back: the
 # SELECT in psql and the programs in Python and Node, and readers on a standby, beside
-# settle.py and with the primary, must read each row once, in order.  Readers that ask for ids above the last one
-# they saw must miss rows, or the writers proved nothing.
+# two copies of settle.py and with the primary, must read each row once, in order.
+# Readers that ask for ids above the last one they saw must miss rows, or the writers
+# proved nothing.
 
 use v5.36;
 use FindBin;
@@ -71,6 +72,7 @@ $ENV{NODE_PATH} = SeqidNode::modules('examples/clients/node');
 @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
 spawn("$directory/settle.read", '/usr/bin/python3', 'examples/outbox/settle.py');
 poll_until { outcome($standby, 'SELECT bound > 2 FROM outbox_settled') eq 't' } or die 'no bound comes';
+spawn("$directory/second_settle.read", '/usr/bin/python3', 'examples/outbox/settle.py');
 spawn("$directory/$_.read", @{ $readers{$_} }) for keys %readers;
 system_or_bail('pgbench', '-n', '-c8', '-T', int 60 * ($ENV{SEQID_MINUTES} // 0.2), '-f', "$writers\@8", '-f', "$quick\@1");
 
