@@ -10,7 +10,7 @@ import psycopg2
 
 PRIMARY, STANDBY = sys.argv[1:3]
 READER = sys.argv[3] if len(sys.argv) > 3 else 'mail'
-AT_MOST = 10000         # keys in a batch
+AT_MOST = 1000          # rows in a batch
 PATIENCE_S = 10
 
 
@@ -37,13 +37,15 @@ def read_batch(primary, standby):
     last = row[0]
     primary.execute("CALL seqid.sequence_horizon('outbox_id_seq')")
     horizon, *position = primary.fetchone()
-    horizon = min(horizon, last + 1 + AT_MOST)
-    if horizon <= last + 1 or not wait_until_replayed(standby, position):
+    if not wait_until_replayed(standby, position):
         return
-    standby.execute('SELECT id, topic, payload FROM outbox WHERE id > %s AND id < %s ORDER BY id', (last, horizon))
-    for row in standby.fetchall():
+    standby.execute('SELECT id, topic, payload FROM outbox WHERE id > %s AND id < %s ORDER BY id LIMIT %s',
+                    (last, horizon, AT_MOST))
+    rows = standby.fetchall()
+    for row in rows:
         handle(*row)
-    primary.execute('UPDATE outbox_reader SET last_id = %s WHERE name = %s', (horizon - 1, READER))
+    if rows:
+        primary.execute('UPDATE outbox_reader SET last_id = %s WHERE name = %s', (rows[-1][0], READER))
 
 
 def main():

@@ -10,21 +10,22 @@ import psycopg2
 
 PAUSE_MS = float(sys.argv[1]) if len(sys.argv) > 1 else 5
 
+# Of snowflakes: seqid.settled_snowflake(). Of COMBs: seqid.settled_comb_uuid(), of type uuid.
+BOUND = "seqid.settled('outbox_id_seq')"
+TYPE = 'bigint'
+
 EXISTS = "SELECT to_regclass('outbox_settled') IS NOT NULL"
 
 # One transaction, so the table always has its row.
-CREATE = """
-CREATE TABLE outbox_settled (bound bigint NOT NULL);
+CREATE = f"""
+CREATE TABLE outbox_settled (bound {TYPE} NOT NULL);
 CREATE UNIQUE INDEX outbox_settled_one_row ON outbox_settled ((true));
-INSERT INTO outbox_settled VALUES (-9223372036854775808);
+INSERT INTO outbox_settled VALUES ({BOUND});
 """
 
 # One statement: its commit follows those of the rows below the bound, here and on standbys.
 # Stores a lower bound, too: a sequence that was set back returns values below the old one again.
-SETTLE = """
-UPDATE outbox_settled SET bound = seqid.settled('outbox_id_seq')
- WHERE bound <> seqid.settled('outbox_id_seq');
-"""
+SETTLE = f'UPDATE outbox_settled SET bound = {BOUND} WHERE bound <> {BOUND}'
 
 
 def main():

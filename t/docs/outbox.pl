@@ -155,7 +155,7 @@ sub read_standby ($primary, $from)
 	my @values = split ' ', $session->query(join ' ', '\echo', map { ":$_" } @variables);
 	my ($has, @rows) = split ' ', ids(0, join('', map { "\\set $variables[$_] $values[$_]\n" } 0 .. $#variables) . $reads, $from);
 
-	$session->query($has eq 't' ? $ends : 'ROLLBACK');
+	$session->query(@rows ? $ends =~ s/(?<=last )2$/$rows[-1]/mr : 'ROLLBACK');
 	is($session->errors, '', 'no statement on the primary fails');
 	$session->close;
 	return $has eq 't' ? join ' ', @rows : '-';

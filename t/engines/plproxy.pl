@@ -31,7 +31,6 @@ $server[$_]->safe_psql('postgres', '\set start ' . ($_ + 1) . q{
 # Without modular_mapping PL/Proxy requires a power of two of servers.  SPLIT sends each
 # server its own terms, all servers at once.
 $router->safe_psql('postgres', 'CREATE EXTENSION plproxy;' . $page->sql('plproxy') . q{
-	CREATE USER MAPPING FOR CURRENT_USER SERVER shop;
 	CREATE FUNCTION uri_server(term text) RETURNS int STABLE LANGUAGE sql AS $$
 	    SELECT jump_hash_text($1, count(*)::int) FROM pg_foreign_server, unnest(srvoptions) option
 	     WHERE srvname = 'shop' AND option ~ '^p[0-9]+='
