@@ -30,7 +30,7 @@ sub all_are (@checks)
 }
 
 # The tables of the page: letters have COMBs, visits have snowflakes, in partitions of a day
-# that are dropped after ten.  clicks have no rows.
+# that are dropped after ten.
 run_sql(map { $_->{text} } grep { ($_->{'not run'} // '') eq 'needs pg_partman' }
 	  @{ SeqidPage->new('docs/partitioning.md')->{blocks} });
 
