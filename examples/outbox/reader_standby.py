@@ -11,7 +11,7 @@ import psycopg2
 PRIMARY, STANDBY = sys.argv[1:3]
 READER = sys.argv[3] if len(sys.argv) > 3 else 'mail'
 AT_MOST = 1000          # rows in a batch
-PATIENCE_S = 10
+PATIENCE_S = 60         # more than the standby is ever behind
 
 
 def handle(id, topic, payload):

@@ -81,8 +81,9 @@ is(outcome($one, q{SELECT count(*) FROM orders
 # Dictionaries: one server interns, and the others read
 #
 
-$one->safe_psql('postgres', $page->sql('dictionary'));
-$two->safe_psql('postgres', $page->sql('dictionary-subscription'));
+$_->safe_psql('postgres', "SELECT intern_create('tags')") for $one, $two;
+$one->safe_psql('postgres', 'CREATE PUBLICATION tags FOR TABLE tags');
+subscribe($two, 'tags', 'tags', 'one', 'copy_data = true');
 my $term_id = outcome($one, "SELECT intern_id('tags', 'apples')");
 wait_until($two, "SELECT intern_find('tags', 'apples') = $term_id") or die 'the term does not arrive';
 is(outcome($two, "SELECT intern_term('tags', $term_id)"), 'apples', 'a replicated term is found');
