@@ -148,17 +148,20 @@ for my $case (
 # standby has not replayed the CALL
 sub read_standby ($primary, $from)
 {
-	my ($begins, $reads, $ends) = map { $standby_page->sql($_) } 'primary begins', 'standby reads', 'primary ends';
+	my ($begins, $waits, $reads, $ends) =
+	  map { $standby_page->sql($_) } 'primary begins', 'standby waits', 'standby reads', 'primary ends';
 	my @variables = qw(last horizon lsn timeline lifetime);
 	my $session = SeqidSession->new($primary);
 	$session->query($begins);
 	my @values = split ' ', $session->query(join ' ', '\echo', map { ":$_" } @variables);
-	my ($has, @rows) = split ' ', ids(0, join('', map { "\\set $variables[$_] $values[$_]\n" } 0 .. $#variables) . $reads, $from);
+	my $sets = join '', map { "\\set $variables[$_] $values[$_]\n" } 0 .. $#variables;
+	my $has = ids(0, $sets . $waits, $from) eq 't';
+	my @rows = $has ? split ' ', ids(0, $sets . $reads, $from) : ();
 
 	$session->query(@rows ? $ends =~ s/(?<=last )2$/$rows[-1]/mr : 'ROLLBACK');
 	is($session->errors, '', 'no statement on the primary fails');
 	$session->close;
-	return $has eq 't' ? join ' ', @rows : '-';
+	return $has ? join ' ', @rows : '-';
 }
 
 set_up();
