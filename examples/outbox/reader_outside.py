@@ -6,9 +6,10 @@ that it has also written into the database that it read:
 
     CREATE TABLE outbox_token (token uuid PRIMARY KEY, written timestamptz DEFAULT now());
 
-A new connection begins at the highest position whose token the database has. Rows can come
-again, and none is missed. The first argument is the file. PGHOST, PGDATABASE and so on name
-the server. A lost connection ends the program. Let systemd start it again."""
+Each transaction begins at the highest position whose token the database has, also behind a
+connection pool, which can hide a failover. Rows can come again, and none is missed. The first
+argument is the file. PGHOST, PGDATABASE and so on name the server. A lost connection ends the
+program. Let systemd start it again."""
 import os
 import sys
 import time
@@ -39,41 +40,43 @@ def save_position(token, position):
         os.fsync(file.fileno())
 
 
-def find_position(connection):
+def find_position(cursor):
     """All rows of this database with smaller keys have been handled."""
     position_of = saved_positions()
-    with connection, connection.cursor() as cursor:
-        cursor.execute('SELECT token FROM outbox_token WHERE token = ANY(%s::uuid[])', (list(position_of),))
-        return max((int(position_of[token]) for (token,) in cursor), default=BEGINNING)
+    cursor.execute('SELECT token FROM outbox_token WHERE token = ANY(%s::uuid[])', (list(position_of),))
+    return max((int(position_of[token]) for (token,) in cursor), default=BEGINNING)
 
 
-def read_batch(connection, position):
-    """Returns the position after the batch."""
+def read_batch(connection, token, position):
+    """Returns the token and the position after the batch."""
     with connection, connection.cursor() as cursor:
+        cursor.execute('SELECT 1 FROM outbox_token WHERE token = %s', (token,))
+        if cursor.rowcount == 0:
+            position = find_position(cursor)
         cursor.execute("CALL seqid.sequence_horizon('outbox_id_seq')")
         horizon = cursor.fetchone()[0]
         cursor.execute('SELECT id, topic, payload FROM outbox WHERE id >= %s AND id < %s ORDER BY id LIMIT %s',
                        (position, horizon, AT_MOST))
         rows = cursor.fetchall()
         if not rows:
-            return position
+            return token, position
         for row in rows:
             handle(*row)
         token = str(uuid.uuid4())
         cursor.execute('INSERT INTO outbox_token (token) VALUES (%s)', (token,))
     # The database must have the token first.
     save_position(token, rows[-1][0] + 1)
-    return rows[-1][0] + 1
+    return token, rows[-1][0] + 1
 
 
 def main():
     connection = psycopg2.connect('')
     connection.set_session(isolation_level='READ COMMITTED')
-    position = find_position(connection)
+    token, position = None, BEGINNING
     while True:
-        before = position
-        position = read_batch(connection, position)
-        if position == before:
+        before = token
+        token, position = read_batch(connection, token, position)
+        if token == before:
             time.sleep(0.1)
 
 

@@ -84,4 +84,18 @@ is("@timelines", '2 2', 'and the timeline has not changed');
 # Back to a primary that continued.
 add_rows($twin[0]);
 read_all($twin[0]);
+
+# Behind a connection pool, the session can continue on a server that has lost rows and tokens.
+my ($server, $printed) = ($twin[0], "$directory/pool");
+my $kept = outcome($server, 'SELECT max(id) / 2 FROM outbox');
+sub has_printed ($text) { return poll_until { slurp_file($printed) =~ /^\d+ \Q$text\E$/m } }
+
+local @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($server->host, $server->port, 'postgres');
+my $pid = spawn($printed, 'python3', "$programs/reader_outside.py", "$directory/positions");
+$server->safe_psql('postgres', "INSERT INTO outbox (topic) VALUES ('before')");
+ok(has_printed('before'), 'pool: a session has passed the rows');
+$server->safe_psql('postgres', "DELETE FROM outbox WHERE id > $kept; TRUNCATE outbox_token; SELECT setval('outbox_id_seq', $kept);
+	INSERT INTO outbox (topic) VALUES ('after')");
+ok(has_printed('after'), 'pool: the session gets a row with the key of a lost one');
+kill 'KILL', $pid;
 done_testing();
