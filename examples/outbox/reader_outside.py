@@ -41,10 +41,11 @@ def save_position(token, position):
 
 
 def find_position(cursor):
-    """All rows of this database with smaller keys have been handled."""
+    """Returns a token, and a position: all rows of this database with smaller keys have been handled."""
     position_of = saved_positions()
     cursor.execute('SELECT token FROM outbox_token WHERE token = ANY(%s::uuid[])', (list(position_of),))
-    return max((int(position_of[token]) for (token,) in cursor), default=BEGINNING)
+    return max(((token, int(position_of[token])) for (token,) in cursor),
+               key=lambda found: found[1], default=(None, BEGINNING))
 
 
 def read_batch(connection, token, position):
@@ -52,7 +53,7 @@ def read_batch(connection, token, position):
     with connection, connection.cursor() as cursor:
         cursor.execute('SELECT 1 FROM outbox_token WHERE token = %s', (token,))
         if cursor.rowcount == 0:
-            position = find_position(cursor)
+            token, position = find_position(cursor)
         cursor.execute("CALL seqid.sequence_horizon('outbox_id_seq')")
         horizon = cursor.fetchone()[0]
         cursor.execute('SELECT id, topic, payload FROM outbox WHERE id >= %s AND id < %s ORDER BY id LIMIT %s',
