@@ -1,7 +1,7 @@
 -- loader_policy.sql: for a program that reads the table itself.  A policy hides rows that are
 -- not settled from the role that reads, and from no other role.
 GRANT SELECT ON events_id_seq TO reader;
-ALTER TABLE events ENABLE ROW LEVEL SECURITY;
 CREATE POLICY everything ON events USING (true);
 CREATE POLICY settled ON events AS RESTRICTIVE FOR SELECT TO reader
     USING (id < (SELECT seqid.settled('events_id_seq')));
+ALTER TABLE events ENABLE ROW LEVEL SECURITY;
