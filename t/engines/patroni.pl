@@ -162,12 +162,13 @@ sub lose ($node)
 	system('pg_ctl', '-s', '-m', 'immediate', '-D', $node->{server}->data_dir, 'stop');
 }
 
-# The client of a node takes four hundred ids at a time, with a short pause, and tries again
-# while the node issues none.  These ids span about 0.1 ms, so that over hundreds of turns, some
-# ids of two primaries with one shard are the same.  A commit would wait for a standby; a SELECT
-# does not.
+# The client of a node takes a hundred ids and ten blocks at a time, with a short pause, and
+# tries again while the node issues none.  A block of 4096 ids begins at the first id of a
+# millisecond, so that two primaries with one shard repeat some blocks also if they are slow.
+# A commit would wait for a standby; a SELECT does not.
 my $client = 'while :; do echo "$0" | psql -XAtq -v ON_ERROR_STOP=1 -d "$1" 2>/dev/null; sleep 0.2; done';
-my $query = 'SELECT snowflake_nextval() FROM generate_series(1, 400) \watch 0.005';
+my $query = 'SELECT snowflake_nextval() FROM generate_series(1, 100)
+	UNION ALL SELECT snowflake_nextblock(4096) FROM generate_series(1, 10) \watch 0.005';
 
 sub start_cluster
 {
