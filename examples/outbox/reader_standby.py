@@ -10,6 +10,9 @@ import psycopg2
 
 PRIMARY, STANDBY = sys.argv[1:3]
 READER = sys.argv[3] if len(sys.argv) > 3 else 'mail'
+# For snowflakes and COMBs: CALL seqid.horizon(), and snowflake or comb_uuid.
+CALL = "CALL seqid.sequence_horizon('outbox_id_seq')"
+HORIZON = 'horizon'
 AT_MOST = 1000          # rows in a batch
 PATIENCE_S = 60         # more than the standby is ever behind
 
@@ -18,11 +21,11 @@ def handle(id, topic, payload):
     print(id, topic, flush=True)
 
 
-def wait_until_replayed(standby, position):
-    """Returns whether the standby has replayed the position in time."""
+def wait_until_replayed(standby, settled):
+    """Returns whether the standby has replayed all rows below the horizon in time."""
     began = time.monotonic()
     while time.monotonic() - began < PATIENCE_S:
-        standby.execute('SELECT seqid.has_replayed(%s, %s, %s)', position)
+        standby.execute('SELECT seqid.has_replayed(%(lsn)s, %(timeline)s, %(lifetime)s)', settled)
         if standby.fetchone()[0]:
             return True
         time.sleep(0.005)
@@ -35,12 +38,12 @@ def read_batch(primary, standby):
     if row is None:
         sys.exit(f'outbox_reader has no row with the name {READER}')
     last = row[0]
-    primary.execute("CALL seqid.sequence_horizon('outbox_id_seq')")
-    horizon, *position = primary.fetchone()
-    if not wait_until_replayed(standby, position):
+    primary.execute(CALL)
+    settled = {column.name: value for column, value in zip(primary.description, primary.fetchone())}
+    if not wait_until_replayed(standby, settled):
         return
     standby.execute('SELECT id, topic, payload FROM outbox WHERE id > %s AND id < %s ORDER BY id LIMIT %s',
-                    (last, horizon, AT_MOST))
+                    (last, settled[HORIZON], AT_MOST))
     rows = standby.fetchall()
     for row in rows:
         handle(*row)

@@ -11,30 +11,41 @@ import psycopg2
 PAUSE_MS = float(sys.argv[1]) if len(sys.argv) > 1 else 5
 
 # Of snowflakes: seqid.settled_snowflake(). Of COMBs: seqid.settled_comb_uuid(), of type uuid.
+# Each bound needs its own table.
 BOUND = "seqid.settled('outbox_id_seq')"
 TYPE = 'bigint'
+TABLE = 'outbox_settled'
 
-EXISTS = "SELECT to_regclass('outbox_settled') IS NOT NULL"
+EXISTS = f"SELECT to_regclass('{TABLE}') IS NOT NULL"
 
 # One transaction, so the table always has its row.
 CREATE = f"""
-CREATE TABLE outbox_settled (bound {TYPE} NOT NULL);
-CREATE UNIQUE INDEX outbox_settled_one_row ON outbox_settled ((true));
-INSERT INTO outbox_settled VALUES ({BOUND});
+CREATE TABLE {TABLE} (bound {TYPE} NOT NULL, expression text NOT NULL);
+CREATE UNIQUE INDEX {TABLE}_one_row ON {TABLE} ((true));
+INSERT INTO {TABLE} VALUES ({BOUND}, %s);
 """
 
 # One statement: its commit follows those of the rows below the bound, here and on standbys.
 # Stores a lower bound, too: a sequence that was set back returns values below the old one again.
-SETTLE = f'UPDATE outbox_settled SET bound = {BOUND} WHERE bound <> {BOUND}'
+SETTLE = f'UPDATE {TABLE} SET bound = {BOUND} WHERE bound <> {BOUND}'
+
+
+def create_table(cursor):
+    """Ends the program if the table is for another bound, because its readers would miss rows."""
+    cursor.execute(EXISTS)
+    if not cursor.fetchone()[0]:
+        cursor.execute(CREATE, (BOUND,))
+    cursor.execute(f'SELECT expression FROM {TABLE}')
+    (expression,) = cursor.fetchone()
+    if expression != BOUND:
+        sys.exit(f'{TABLE} contains {expression}, so choose another TABLE for {BOUND}')
 
 
 def main():
-    connection = psycopg2.connect('', application_name='settle.py')
+    connection = psycopg2.connect('', application_name=f'settle.py {TABLE}')
     connection.autocommit = True
     with connection.cursor() as cursor:
-        cursor.execute(EXISTS)
-        if not cursor.fetchone()[0]:
-            cursor.execute(CREATE)
+        create_table(cursor)
         while True:
             cursor.execute(SETTLE)
             time.sleep(PAUSE_MS / 1000)

@@ -95,5 +95,26 @@ for my $reader (qw(naive naive_standby))
 $node->safe_psql('postgres', 'TRUNCATE outbox RESTART IDENTITY');
 ok((poll_until { outcome($standby, 'SELECT bound = 1 FROM outbox_settled') eq 't' }), 'settle.py follows a sequence that was set back');
 
+# A copy of settle.py for another bound does not overwrite this one.
+sub changed ($program, %constants)
+{
+	my $text = slurp_file("examples/outbox/$program");
+
+	$text =~ s/^$_ = .*/$_ = '$constants{$_}'/m or die "$program: $_" for keys %constants;
+	return file("changed_$program", $text);
+}
+command_fails_like([ 'timeout', 60, '/usr/bin/python3', changed('settle.py', BOUND => 'seqid.settled_snowflake()') ],
+	qr/^outbox_settled contains .*, so choose another TABLE/, 'two bounds need two tables');
+
+# reader_standby.py for snowflakes
+$node->safe_psql('postgres', q{
+	ALTER TABLE outbox ALTER id SET DEFAULT snowflake_nextval(5);
+	INSERT INTO outbox_reader (name) VALUES ('snowflakes');
+	INSERT INTO outbox (topic) SELECT 'snowflake' FROM generate_series(1, 3)});
+spawn("$directory/snowflakes.read", '/usr/bin/python3',
+	changed('reader_standby.py', CALL => 'CALL seqid.horizon()', HORIZON => 'snowflake'),
+	(map { $_->connstr('postgres') } $node, $standby), 'snowflakes');
+ok((poll_until { (() = ids('snowflakes')) == 3 }), 'reader_standby.py reads snowflakes');
+
 $node->stop('immediate');
 done_testing();
