@@ -81,7 +81,7 @@ is_plan('carts_21', "SELECT * FROM carts WHERE id = $id AND snowflake_shard(id) 
 # The horizon of the router: the second read in one transaction uses the remote snapshot
 # of the first, although the transaction is READ COMMITTED.
 my $reader = SeqidSession->new($router);
-my $read = $page->sql('fdw-read');
+my $read = "\\set last 0\n" . $page->sql('fdw-read');
 my $late = sub { $reader->query($read) =~ /late/ ? 'found' : 'missed' };
 $reader->query("BEGIN;\n$read");
 wait_for_bound(outcome($router, "INSERT INTO events (note) VALUES ('late') RETURNING id"));
