@@ -1,6 +1,6 @@
 -- settled.sql: the bound of docs/outbox.md in SQL, for a server without the extension.
 -- SELECT settled_look('outbox_id_seq') returns a bound for later statements. Run it in a
--- transaction of its own under READ COMMITTED. The sequence must have CACHE 1 and ascend.
+-- transaction of its own under READ COMMITTED.
 CREATE TABLE settled_look (
     sequence regclass PRIMARY KEY,
     next     bigint NOT NULL DEFAULT -9223372036854775808,  -- nextval() returned less before
@@ -10,15 +10,20 @@ CREATE TABLE settled_look (
 
 CREATE FUNCTION settled_look(seq regclass) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-    before settled_look;
-    now    settled_look;
+    before  settled_look;
+    now     settled_look;
+    ascends boolean;
 BEGIN
     INSERT INTO settled_look (sequence) VALUES (seq) ON CONFLICT DO NOTHING;
     SELECT * INTO before FROM settled_look WHERE sequence = seq FOR UPDATE;
 
     -- The value first: a transaction with a smaller one had locked the sequence by then.
-    SELECT coalesce(pg_sequence_last_value(seq) + 1, seqmin) INTO now.next
+    SELECT coalesce(pg_sequence_last_value(seq) + 1, seqmin), seqcache = 1 AND seqincrement > 0 AND NOT seqcycle
+      INTO now.next, ascends
       FROM pg_sequence WHERE seqrelid = seq;
+    IF NOT ascends THEN
+        RAISE 'a sequence with CACHE above 1, CYCLE or a negative INCREMENT has no bound: %', seq;
+    END IF;
 
     IF now.next < before.next THEN                          -- the sequence was set back
         before.next := -9223372036854775808;

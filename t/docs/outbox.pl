@@ -207,6 +207,8 @@ late_commit('SQL', sub ($last) {
 
 	return ids($last, "SELECT id FROM outbox WHERE id > :last AND id < $bound ORDER BY id");
 });
+run('CREATE SEQUENCE caching CACHE 10');
+is(outcome($node, "SELECT settled_look('caching')"), 'P0001', 'SQL: no bound of a sequence whose sessions keep values');
 
 $node->stop;
 done_testing();
