@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Properties;
 import javax.persistence.Entity;
 import javax.persistence.GeneratedValue;
+import javax.persistence.GenerationType;
 import javax.persistence.Id;
 import javax.persistence.Table;
 import org.hibernate.Session;
@@ -88,6 +89,17 @@ final class Hibernate
 		Long id;
 	}
 
+	/** A key that the column's default generates. */
+	@Entity
+	@Table(name = "plain_orders")
+	public static class Plain
+	{
+		@Id
+		@GeneratedValue(strategy = GenerationType.IDENTITY)
+		Long id;
+		String item = "plums";
+	}
+
 	static SessionFactory factory(Class<?> dialect, String schema, Class<?> entity)
 	{
 		Properties properties = new Properties();
@@ -141,7 +153,27 @@ final class Hibernate
 		Check.same("pooled-lo: of 200 ids, those that are another program's",
 			othersIds(BesideAnother.class, Item.class), 0);
 		Check.same("pooled: all 200 of them are", othersIds(BesideAnother.class, Wrong.class), 200);
+		checkIdentity();
 		Check.end();
+	}
+
+	static void checkIdentity() throws Exception
+	{
+		try (Connection db = Check.connect(); Statement create = db.createStatement()) {
+			create.execute("CREATE TABLE plain_orders"
+				+ " (item varchar(255), id bigint PRIMARY KEY DEFAULT snowflake_nextval(5))");
+		}
+		SessionFactory factory = factory(PostgreSQLDialect.class, "validate", Plain.class);
+		Session session = factory.openSession();
+		session.beginTransaction();
+		Plain plain = new Plain();
+		session.save(plain);
+		session.getTransaction().commit();
+		session.clear();
+		Check.check("IDENTITY: the default generates the id", plain.id > 1L << 53, plain.id);
+		Check.same("IDENTITY: found by its key", ((Plain) session.get(Plain.class, plain.id)).item, "plums");
+		session.close();
+		factory.close();
 	}
 
 	/** Two programs in turn; a new millisecond between them would leave a gap. */
