@@ -31,7 +31,8 @@
  *	  checked.  If results had to be forgotten, only newer snapshots get another one.
  *
  * 3. If the next value of the sequence is below a bound, the sequence was set back, and the
- *	  session forgets its bounds.
+ *	  session forgets its bounds.  It forgets them for another file, too, because TRUNCATE or
+ *	  ALTER SEQUENCE can have set the sequence back before writers passed the bounds again.
  *
  * 4. A bound is used only after the WAL of its look is durable.  Until a synchronous standby
  *	  has flushed it, the bound is pending, and no later look replaces it.  Otherwise a reader
@@ -257,7 +258,9 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 	(void) GetSnapshotData(&now);
 
 	/* Invariant 3. */
-	if (result->next < Max(followed->newest.value, Max(followed->usable.value, followed->pending.value)))
+	if (result->next < Max(followed->newest.value, Max(followed->usable.value, followed->pending.value)) ||
+		(followed->newest.value != NO_BOUND && followed->file != result->file) ||
+		(followed->pending.value != NO_BOUND && followed->pending_file != result->file))
 		forget_bounds(followed);
 
 	XLogFlush(result->page_lsn);
