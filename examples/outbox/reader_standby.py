@@ -28,6 +28,7 @@ def wait_until_replayed(standby, settled):
         standby.execute('SELECT seqid.has_replayed(%(lsn)s, %(timeline)s, %(lifetime)s)', settled)
         if standby.fetchone()[0]:
             return True
+        standby.connection.rollback()
         time.sleep(0.005)
     return False
 
@@ -54,9 +55,11 @@ def read_batch(primary, standby):
 def main():
     primary = psycopg2.connect(PRIMARY)
     standby = psycopg2.connect(STANDBY)
-    standby.autocommit = True       # each statement has a new snapshot
+    # Each statement has a new snapshot. The call and the SELECT are one transaction, because a
+    # connection pool can execute the next one on another standby.
+    standby.set_session(isolation_level='READ COMMITTED')
     while True:
-        with primary, primary.cursor() as on_primary, standby.cursor() as on_standby:   # one transaction
+        with primary, standby, primary.cursor() as on_primary, standby.cursor() as on_standby:
             read_batch(on_primary, on_standby)
         time.sleep(0.02)
 
