@@ -173,6 +173,9 @@ sub check_ended ($key, $what)
 # specs/horizon_held.spec has more.
 sub check_sessions ($how)
 {
+	my $lock = SeqidSession->new($node);
+
+	$lock->query('SELECT pg_advisory_lock(19)');
 	for my $end ('COMMIT', 'terminated', 'terminated in a statement')
 	{
 		my $what = "$how, idle, $end";
@@ -182,13 +185,14 @@ sub check_sessions ($how)
 		check_held($session->{pid}, $key, $what);
 		if ($end =~ /statement/)
 		{
-			$session->send('SELECT count(snowflake_nextval(5)), pg_sleep(1000)');
-			$session->waits_for($node, 'PgSleep') or die 'does not sleep';
+			$session->send('SELECT count(snowflake_nextval(5)), pg_advisory_lock(19)');
+			$session->waits_for($node, 'advisory') or die 'does not wait';
 		}
 		$end eq 'COMMIT' ? $session->query($end) : is(value("pg_terminate_backend($session->{pid}, 180000)"), 't', $what);
 		check_ended($key, $what);
 		$session->abandon;
 	}
+	$lock->close;
 }
 
 # A prepared transaction holds it, also over a crash with the clock behind.

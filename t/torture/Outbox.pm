@@ -106,17 +106,19 @@ my $horizon = q{
 CALL seqid.horizon() \gset
 CALL seqid.sequence_horizon('outbox_serial_id_seq') \gset serial_
 };
-my $replica = '\connect "STANDBY dbname=postgres"' . "
-WITH RECURSIVE poll AS (
-	SELECT 0 AS try, NULL AS pause, false AS replayed
-	UNION ALL SELECT try + 1, pg_sleep(0.01)::text, seqid.has_replayed(:'serial_lsn', :serial_timeline, :serial_lifetime)
-	  FROM poll WHERE NOT replayed AND try < 500)
-SELECT bool_or(replayed) AS replayed FROM poll \\gset
-\\if :replayed
-\\else
-	\\quit
-\\endif
-";
+my $try = q{
+\if :replayed
+\else
+	\! sleep 0.02
+	SELECT seqid.has_replayed(:'serial_lsn', :serial_timeline, :serial_lifetime) AS replayed \gset
+\endif
+};
+my $replica = '\connect "STANDBY dbname=postgres"' . "\n\\set replayed false" . $try x 200 . q{
+\if :replayed
+\else
+	\quit
+\endif
+};
 
 # What comes before the statement that reads, and its bounds of the tables.
 my @returned = (q{:'snowflake'::bigint}, q{:'comb_uuid'::uuid}, q{:'serial_horizon'::bigint});
