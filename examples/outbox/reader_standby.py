@@ -46,6 +46,7 @@ def read_batch(primary, standby):
     standby.execute('SELECT id, topic, payload FROM outbox WHERE id > %s AND id < %s ORDER BY id LIMIT %s',
                     (last, settled[HORIZON], AT_MOST))
     rows = standby.fetchall()
+    standby.connection.rollback()   # an open transaction can conflict with the recovery
     for row in rows:
         handle(*row)
     if rows:
@@ -56,7 +57,7 @@ def main():
     primary = psycopg2.connect(PRIMARY)
     standby = psycopg2.connect(STANDBY)
     # Each statement has a new snapshot. The call and the SELECT are one transaction, because a
-    # connection pool can execute the next one on another standby.
+    # connection pool can execute another transaction on another standby.
     standby.set_session(isolation_level='READ COMMITTED')
     while True:
         with primary, standby, primary.cursor() as on_primary, standby.cursor() as on_standby:

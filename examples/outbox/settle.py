@@ -11,17 +11,17 @@ import psycopg2
 PAUSE_MS = float(sys.argv[1]) if len(sys.argv) > 1 else 5
 
 # Of snowflakes: seqid.settled_snowflake(). Of COMBs: seqid.settled_comb_uuid(), of type uuid.
-# Each bound needs its own table.
-BOUND = "seqid.settled('outbox_id_seq')"
+# Each bound needs its own table. The schemas tell apart tables that a search_path would confuse.
+BOUND = "seqid.settled('public.outbox_id_seq')"
 TYPE = 'bigint'
-TABLE = 'outbox_settled'
+TABLE = 'public.outbox_settled'
 
 EXISTS = f"SELECT to_regclass('{TABLE}') IS NOT NULL"
 
 # One transaction, so the table always has its row.
 CREATE = f"""
 CREATE TABLE {TABLE} (bound {TYPE} NOT NULL, expression text NOT NULL);
-CREATE UNIQUE INDEX {TABLE}_one_row ON {TABLE} ((true));
+CREATE UNIQUE INDEX ON {TABLE} ((true));
 INSERT INTO {TABLE} VALUES ({BOUND}, %s);
 """
 

@@ -104,7 +104,7 @@ sub changed ($program, %constants)
 	return file("changed_$program", $text);
 }
 command_fails_like([ 'timeout', 60, '/usr/bin/python3', changed('settle.py', BOUND => 'seqid.settled_snowflake()') ],
-	qr/^outbox_settled contains .*, so choose another TABLE/, 'two bounds need two tables');
+	qr/^public\.outbox_settled contains .*, so choose another TABLE/, 'two bounds need two tables');
 
 # reader_standby.py for snowflakes
 $node->safe_psql('postgres', q{
@@ -114,7 +114,7 @@ $node->safe_psql('postgres', q{
 spawn("$directory/snowflakes.read", '/usr/bin/python3',
 	changed('reader_standby.py', CALL => 'CALL seqid.horizon()', HORIZON => 'snowflake'),
 	(map { $_->connstr('postgres') } $node, $standby), 'snowflakes');
-ok((poll_until { (() = ids('snowflakes')) == 3 }), 'reader_standby.py reads snowflakes');
+ok((poll_until { -e "$directory/snowflakes.read" && (() = ids('snowflakes')) == 3 }), 'reader_standby.py reads snowflakes');
 
 $node->stop('immediate');
 done_testing();
