@@ -30,12 +30,14 @@ def saved_positions():
     if not os.path.exists(FILE):
         return {}
     with open(FILE) as file:
-        return dict(line.split() for line in file)
+        lines = [line.split() for line in file]
+    return dict(line for line in lines if len(line) == 2)
 
 
 def save_position(token, position):
+    # The first newline ends a line that a full disk has cut off.
     with open(FILE, 'a') as file:
-        file.write(f'{token} {position}\n')
+        file.write(f'\n{token} {position}\n')
         file.flush()
         os.fsync(file.fileno())
 

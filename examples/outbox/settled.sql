@@ -3,6 +3,7 @@
 -- transaction of its own under READ COMMITTED.
 CREATE TABLE settled_look (
     sequence regclass PRIMARY KEY,
+    file     oid NOT NULL DEFAULT 0,
     next     bigint NOT NULL DEFAULT -9223372036854775808,  -- nextval() returned less before
     bound    bigint NOT NULL DEFAULT -9223372036854775808,
     holders  jsonb NOT NULL DEFAULT '{}'                    -- the least value of each
@@ -21,11 +22,13 @@ BEGIN
     SELECT coalesce(pg_sequence_last_value(seq) + 1, seqmin), seqcache = 1 AND seqincrement > 0 AND NOT seqcycle
       INTO now.next, ascends
       FROM pg_sequence WHERE seqrelid = seq;
-    IF NOT ascends THEN
+    IF ascends IS NOT TRUE THEN
         RAISE 'a sequence with CACHE above 1, CYCLE or a negative INCREMENT has no bound: %', seq;
     END IF;
 
-    IF now.next < before.next THEN                          -- the sequence was set back
+    -- The sequence was set back, as far as the value and the file show.
+    now.file := pg_relation_filenode(seq);
+    IF now.next < before.next OR now.file <> before.file THEN
         before.next := -9223372036854775808;
         before.bound := before.next;
         before.holders := '{}';
@@ -43,7 +46,7 @@ BEGIN
        AND mode NOT IN ('AccessShareLock', 'RowShareLock', 'ShareLock');
 
     SELECT least(now.next, min(value::bigint)) INTO now.bound FROM jsonb_each_text(now.holders);
-    UPDATE settled_look SET (next, bound, holders) = (now.next, now.bound, now.holders)
+    UPDATE settled_look SET (file, next, bound, holders) = (now.file, now.next, now.bound, now.holders)
      WHERE sequence = seq;
     RETURN now.bound;
 END
