@@ -61,6 +61,7 @@
 #include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -187,6 +188,30 @@ seqid_check_followed_sequence(Oid sequence)
 				 errhint(fault.hint,
 						 quote_qualified_identifier(get_namespace_name(get_rel_namespace(sequence)), name))));
 	}
+}
+
+/*
+ * The file of a sequence that cannot be locked, as relation_file() returns it.  A writer locks
+ * the sequence after the server has sent the invalidation messages of the transaction that
+ * created the file.  So if a row of this file is visible, we find this file or a later one.
+ */
+static uint64
+find_file(Oid sequence)
+{
+	HeapTuple	tuple;
+	Form_pg_class class;
+	Oid			tablespace;
+	uint64		file;
+
+	AcceptInvalidationMessages();
+	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(sequence));
+	if (!HeapTupleIsValid(tuple))
+		report_missing(sequence);
+	class = (Form_pg_class) GETSTRUCT(tuple);
+	tablespace = OidIsValid(class->reltablespace) ? class->reltablespace : MyDatabaseTableSpace;
+	file = (uint64) tablespace << 32 | class->relfilenode;
+	ReleaseSysCache(tuple);
+	return file;
 }
 
 /* What a look needs from the relation, which it does not keep locked. */
@@ -324,7 +349,10 @@ seqid_look_at_sequence(Oid sequence, uint64 known_file, int64 known_bound, Look 
 
 	test_stop(TEST_STOP_SEQUENCE_CHECKED);
 	if (!open_sequence(&open))
+	{
+		look->file = find_file(sequence);
 		return false;
+	}
 
 	followed = seqid_lock_followed_sequence(sequence);
 	look_at(&open, followed, known_file == open.file ? known_bound : PG_INT64_MIN, look);

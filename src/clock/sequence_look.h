@@ -37,10 +37,10 @@ extern bool seqid_can_be_followed(Oid sequence);
 /*
  * Looks once.  The sequence must have been checked.  The caller knows that no value of
  * known_file below known_bound can appear; known_file is 0 if it knows nothing.  Returns
- * false, without looking, if a session is changing the definition of the sequence or has
- * changed it since the check, or if the open transaction has created its file.  Takes a
- * heavyweight lock only if it is free, and releases it.  Can write WAL, but does not flush it.
- * Must not be called during recovery.
+ * false, with only the file in *look, if a session waits to change the definition of the
+ * sequence, is changing it or has changed it since the check, or if the open transaction has
+ * created its file.  Takes a heavyweight lock only if it is free, and releases it.  Can write
+ * WAL, but does not flush it.  Must not be called during recovery.
  */
 extern bool seqid_look_at_sequence(Oid sequence, uint64 known_file, int64 known_bound, Look *look);
 

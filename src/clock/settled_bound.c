@@ -33,6 +33,7 @@
  * 3. If the next value of the sequence is below a bound, the sequence was set back, and the
  *	  session forgets its bounds.  It forgets them for another file, too, because TRUNCATE or
  *	  ALTER SEQUENCE can have set the sequence back before writers passed the bounds again.
+ *	  If it cannot look, it asks the catalog for the file.
  *
  * 4. A bound is used only after the WAL of its look is durable.  Until a synchronous standby
  *	  has flushed it, the bound is pending, and no later look replaces it.  Otherwise a reader
@@ -172,6 +173,15 @@ forget_bounds(Followed *followed)
 	followed->file = 0;
 }
 
+/* Invariant 3. */
+static void
+forget_other_file(Followed *followed, uint64 file)
+{
+	if ((followed->newest.value != NO_BOUND && followed->file != file) ||
+		(followed->pending.value != NO_BOUND && followed->pending_file != file))
+		forget_bounds(followed);
+}
+
 static Followed *
 find_followed(Oid id)
 {
@@ -249,7 +259,10 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 		*result = seqid_look_at_keys();
 	else if (!seqid_look_at_sequence(followed->followed, followed->file,
 									 followed->newest.value, result))
+	{
+		forget_other_file(followed, result->file);
 		return false;
+	}
 
 	/*
 	 * Take the snapshot before any wait.  Each transaction that ends during a
@@ -258,10 +271,9 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 	(void) GetSnapshotData(&now);
 
 	/* Invariant 3. */
-	if (result->next < Max(followed->newest.value, Max(followed->usable.value, followed->pending.value)) ||
-		(followed->newest.value != NO_BOUND && followed->file != result->file) ||
-		(followed->pending.value != NO_BOUND && followed->pending_file != result->file))
+	if (result->next < Max(followed->newest.value, Max(followed->usable.value, followed->pending.value)))
 		forget_bounds(followed);
+	forget_other_file(followed, result->file);
 
 	XLogFlush(result->page_lsn);
 	if (wait_for_standbys && !seqid_wal_is_durable(result->page_lsn))
