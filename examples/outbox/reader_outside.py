@@ -8,8 +8,9 @@ that it has also written into the database that it read:
 
 Each transaction begins at the highest position whose token the database has, also behind a
 connection pool, which can hide a failover. Rows can come again, and none is missed. The first
-argument is the file. PGHOST, PGDATABASE and so on name the server. A lost connection ends the
-program. Let systemd start it again."""
+argument is the file. To read all rows again, stop the program and remove the file. PGHOST,
+PGDATABASE and so on name the server. A lost connection ends the program. Let systemd start it
+again."""
 import os
 import sys
 import time

@@ -2,7 +2,8 @@
 psycopg2 (apt install python3-psycopg2).
 
 The arguments are the connection strings of the primary and of the standby, and the reader's name.
-A lost connection ends the program. Let systemd start it again."""
+The program ends when it loses a connection, or if the standby is behind for too long. Let systemd
+start it again."""
 import sys
 import time
 
@@ -22,15 +23,15 @@ def handle(id, topic, payload):
 
 
 def wait_until_replayed(standby, settled):
-    """Returns whether the standby has replayed all rows below the horizon in time."""
+    """Returns when the standby has replayed all rows below the horizon."""
     began = time.monotonic()
     while time.monotonic() - began < PATIENCE_S:
         standby.execute('SELECT seqid.has_replayed(%(lsn)s, %(timeline)s, %(lifetime)s)', settled)
         if standby.fetchone()[0]:
-            return True
+            return
         standby.connection.rollback()
         time.sleep(0.005)
-    return False
+    sys.exit(f'the standby has not replayed {settled["lsn"]} within {PATIENCE_S} s')
 
 
 def read_batch(primary, standby):
@@ -41,8 +42,7 @@ def read_batch(primary, standby):
     last = row[0]
     primary.execute(CALL)
     settled = {column.name: value for column, value in zip(primary.description, primary.fetchone())}
-    if not wait_until_replayed(standby, settled):
-        return
+    wait_until_replayed(standby, settled)
     standby.execute('SELECT id, topic, payload FROM outbox WHERE id > %s AND id < %s ORDER BY id LIMIT %s',
                     (last, settled[HORIZON], AT_MOST))
     rows = standby.fetchall()

@@ -1,6 +1,9 @@
 -- settled.sql: the bound of docs/outbox.md in SQL, for a server without the extension.
--- SELECT settled_look('outbox_id_seq') returns a bound for later statements. Run it in a
--- transaction of its own under READ COMMITTED.
+-- Before each read, run SELECT settled_look('outbox_id_seq') in a transaction of its own under
+-- READ COMMITTED. It stores the bound, and a later transaction reads the rows
+--     WHERE id < (SELECT bound FROM settled_look WHERE sequence = 'outbox_id_seq'::regclass)
+-- If CREATE DATABASE ... TEMPLATE has copied the database, run CHECKPOINT before clients write.
+-- Otherwise, nextval() can repeat values after a crash.
 CREATE TABLE settled_look (
     sequence regclass PRIMARY KEY,
     file     oid NOT NULL DEFAULT 0,
