@@ -1,9 +1,9 @@
 -- settled.sql: the bound of docs/outbox.md in SQL, for a server without the extension.
 -- Before each read, run SELECT settled_look('outbox_id_seq') in a transaction of its own under
--- READ COMMITTED. It stores the bound, and a later transaction reads the rows
+-- READ COMMITTED, never in a WHERE clause. It stores the bound, and a later transaction reads rows
 --     WHERE id < (SELECT bound FROM settled_look WHERE sequence = 'outbox_id_seq'::regclass)
--- If CREATE DATABASE ... TEMPLATE has copied the database, run CHECKPOINT before clients write.
--- Otherwise, nextval() can repeat values after a crash.
+-- After CREATE DATABASE ... TEMPLATE, ALTER SEQUENCE or SET LOGGED has copied a sequence, run
+-- CHECKPOINT before clients write. Otherwise, nextval() can repeat values after a crash.
 CREATE TABLE settled_look (
     sequence regclass PRIMARY KEY,
     file     oid NOT NULL DEFAULT 0,
