@@ -22,17 +22,15 @@
  *	  lock of the entry serializes looks.
  *
  * 3. A transaction that the first look finds can have got any value, so its number is the
- *	  smallest bigint.  A look also counts as the first one if it reads a smaller next value
- *	  than the look before, because the sequence was then set back and the numbers mean
- *	  nothing.  An entry belongs to one file of the sequence, and one server lifetime.
+ *	  smallest bigint.  A look also counts as the first one if it finds another file than the
+ *	  look before, or a smaller next value, because the sequence was then set back and the
+ *	  numbers mean nothing.  The first look begins a new generation, and a session that knows a
+ *	  bound of an earlier one must forget it: writers can have passed this bound again since.
  *
- * 4. A session that knows a bound of this file knows that no holder has a smaller value, and
- *	  raises the numbers to that bound.  So readers can continue after the entry was lost.
- *
- * 5. The transaction of the caller holds the sequence like any other one, because its rows
+ * 4. The transaction of the caller holds the sequence like any other one, because its rows
  *	  become visible to others only when it commits.
  *
- * 6. Once the page's WAL is flushed, values below the bound are not repeated after a crash.  A
+ * 5. Once the page's WAL is flushed, values below the bound are not repeated after a crash.  A
  *	  file that was copied can return values that are not in the WAL; see pg/sequence_page.c.
  *	  So the page is logged before the first look at a file, and a transaction does not look at
  *	  a file that it has created itself, which a crash could undo.
@@ -245,13 +243,13 @@ open_sequence(OpenSequence *open)
 	{
 		open->file = relation_file(rel);
 		open->buffer = ReadBuffer(rel, 0);
-		/* Invariant 6. */
+		/* Invariant 5. */
 		if (!seqid_is_followed_file(open->sequence, open->file))
 			seqid_log_sequence_page(open->buffer);
 	}
 	UnlockRelationOid(open->sequence, RowExclusiveLock);
 
-	/* Invariant 5; the lock that was acquired above is released. */
+	/* Invariant 4; the lock that was acquired above is released. */
 	open->is_own = CheckRelationLockedByMe(rel, RowExclusiveLock, true);
 	relation_close(rel, NoLock);
 	return is_open;
@@ -280,7 +278,7 @@ find_holders(const OpenSequence *open, int *count)
 /* Gives each holder its number, and lowers the bound to the smallest one. */
 static void
 number_holders(FollowedSequence *followed, const OpenSequence *open, int64 number_of_new,
-			   int64 at_least, Look *look)
+			   Look *look)
 {
 	int			count;
 	VirtualTransactionId *transactions = find_holders(open, &count);
@@ -293,7 +291,7 @@ number_holders(FollowedSequence *followed, const OpenSequence *open, int64 numbe
 		bool		is_own = open->is_own && i == count - 1;
 
 		holders[i].transaction = transactions[i];
-		holders[i].number = Max(was_found ? before->number : number_of_new, at_least);
+		holders[i].number = was_found ? before->number : number_of_new;
 		look->bound = Min(look->bound, holders[i].number);
 		/* Our own transaction does not end while the caller waits. */
 		if (was_found || is_own)
@@ -308,13 +306,14 @@ number_holders(FollowedSequence *followed, const OpenSequence *open, int64 numbe
 }
 
 static void
-look_at(const OpenSequence *open, FollowedSequence *followed, int64 known_bound, Look *look)
+look_at(const OpenSequence *open, FollowedSequence *followed, Look *look)
 {
 	TimestampTz now = GetCurrentTimestamp();
+	int64		next;
 	bool		is_first;
 
 	/* Invariant 1. */
-	look->next = seqid_read_next_value(open->buffer, &look->page_lsn);
+	next = seqid_read_next_value(open->buffer, &look->page_lsn);
 
 	/*
 	 * A transaction that removes the file spins for as long as the page is
@@ -324,38 +323,39 @@ look_at(const OpenSequence *open, FollowedSequence *followed, int64 known_bound,
 	test_stop(TEST_STOP_SEQUENCE_READ);
 
 	/* Invariant 3. */
-	is_first = followed->file != open->file || look->next < followed->next;
+	is_first = followed->file != open->file || next < followed->next;
 	if (is_first)
-		seqid_clear_holders(followed);
+		seqid_begin_generation(followed);
 
-	look->file = open->file;
-	look->bound = look->goal = look->next;
+	look->generation = followed->generation;
+	look->bound = look->goal = next;
 	look->unwatched_ms = (now - (int64) pg_atomic_read_u64(&followed->looked_us)) / 1000;
 
-	/* Invariants 2 and 4. */
-	number_holders(followed, open, is_first ? PG_INT64_MIN : followed->next,
-				   look->next >= known_bound ? known_bound : PG_INT64_MIN, look);
+	/* Invariant 2. */
+	number_holders(followed, open, is_first ? PG_INT64_MIN : followed->next, look);
 
 	followed->file = open->file;
-	followed->next = look->next;
+	followed->next = next;
 	pg_atomic_write_u64(&followed->looked_us, (uint64) now);
 }
 
 bool
-seqid_look_at_sequence(Oid sequence, uint64 known_file, int64 known_bound, Look *look)
+seqid_look_at_sequence(Oid sequence, Look *look)
 {
 	OpenSequence open = {.sequence = sequence};
+	bool		is_open;
 	FollowedSequence *followed;
 
 	test_stop(TEST_STOP_SEQUENCE_CHECKED);
-	if (!open_sequence(&open))
-	{
-		look->file = find_file(sequence);
-		return false;
-	}
+	is_open = open_sequence(&open);
+	if (!is_open)
+		open.file = find_file(sequence);
 
 	followed = seqid_lock_followed_sequence(sequence);
-	look_at(&open, followed, known_file == open.file ? known_bound : PG_INT64_MIN, look);
+	if (is_open)
+		look_at(&open, followed, look);
+	else
+		look->generation = followed->file == open.file ? followed->generation : 0;
 	LWLockRelease(&followed->lock);
-	return true;
+	return is_open;
 }

@@ -17,10 +17,9 @@ typedef struct Look
 	int64		goal;			/* the bound without the holders that no
 								 * earlier look has found */
 	int64		unwatched_ms;	/* since the previous look of any session */
-	int64		next;			/* the smallest value that can still come */
-	uint64		file;			/* of the sequence, or 0 */
-	XLogRecPtr	page_lsn;		/* once this is flushed, values below next are
-								 * not repeated */
+	uint64		generation;		/* of the sequence; see followed_sequence.h */
+	XLogRecPtr	page_lsn;		/* once this is flushed, values below the
+								 * bound are not repeated */
 } Look;
 
 /*
@@ -35,13 +34,12 @@ extern void seqid_check_followed_sequence(Oid sequence);
 extern bool seqid_can_be_followed(Oid sequence);
 
 /*
- * Looks once.  The sequence must have been checked.  The caller knows that no value of
- * known_file below known_bound can appear; known_file is 0 if it knows nothing.  Returns
- * false, with only the file in *look, if a session waits to change the definition of the
- * sequence, is changing it or has changed it since the check, or if the open transaction has
- * created its file.  Takes a heavyweight lock only if it is free, and releases it.  Can write
- * WAL, but does not flush it.  Must not be called during recovery.
+ * Looks once.  The sequence must have been checked.  Returns false, with only the generation
+ * in *look, if a session waits to change the definition of the sequence, is changing it or has
+ * changed it since the check, or if the open transaction has created its file.  Takes a
+ * heavyweight lock only if it is free, and releases it.  Can write WAL, but does not flush it.
+ * Must not be called during recovery.
  */
-extern bool seqid_look_at_sequence(Oid sequence, uint64 known_file, int64 known_bound, Look *look);
+extern bool seqid_look_at_sequence(Oid sequence, Look *look);
 
 #endif							/* SEQID_SEQUENCE_LOOK_H */

@@ -30,10 +30,9 @@
  *	  list the same transactions.  Another role gets the same result after its privilege was
  *	  checked.  If results had to be forgotten, only newer snapshots get another one.
  *
- * 3. If the next value of the sequence is below a bound, the sequence was set back, and the
- *	  session forgets its bounds.  It forgets them for another file, too, because TRUNCATE or
- *	  ALTER SEQUENCE can have set the sequence back before writers passed the bounds again.
- *	  If it cannot look, it asks the catalog for the file.
+ * 3. The session forgets its bounds if the sequence has another generation, because it was set
+ *	  back, has another file, or was forgotten in shared memory, in which case it can have been
+ *	  set back unnoticed.  A session that cannot look compares the generation, too.
  *
  * 4. A bound is used only after the WAL of its look is durable.  Until a synchronous standby
  *	  has flushed it, the bound is pending, and no later look replaces it.  Otherwise a reader
@@ -76,11 +75,11 @@ typedef struct Bound
 typedef struct Followed
 {
 	Oid			followed;		/* hash key */
-	uint64		file;			/* of the sequence, for newest; 0 for none */
+	uint64		generation;		/* in which the bounds are true; see invariant
+								 * 3 */
 	Bound		newest;
 	Bound		usable;			/* see invariant 1 */
 	Bound		pending;		/* see invariant 4; NO_BOUND for none */
-	uint64		pending_file;	/* of the sequence, for pending */
 	XLogRecPtr	pending_lsn;	/* makes it durable */
 	int			pending_naps;	/* in which the session has waited for it */
 
@@ -170,16 +169,15 @@ forget_bounds(Followed *followed)
 	followed->newest.value = NO_BOUND;
 	followed->usable.value = NO_BOUND;
 	followed->pending.value = NO_BOUND;
-	followed->file = 0;
 }
 
 /* Invariant 3. */
 static void
-forget_other_file(Followed *followed, uint64 file)
+set_generation(Followed *followed, uint64 generation)
 {
-	if ((followed->newest.value != NO_BOUND && followed->file != file) ||
-		(followed->pending.value != NO_BOUND && followed->pending_file != file))
+	if (followed->generation != generation)
 		forget_bounds(followed);
+	followed->generation = generation;
 }
 
 static Followed *
@@ -216,7 +214,6 @@ set_pending(Followed *followed, const Look *look, Snapshot snapshot)
 	copy_snapshot(&followed->pending, snapshot);
 	add_own_transaction(&followed->pending);
 	sort_open(&followed->pending);
-	followed->pending_file = look->file;
 	followed->pending_lsn = look->page_lsn;
 	followed->pending_naps = 0;
 	followed->pending.value = look->bound;
@@ -234,7 +231,6 @@ remember_pending(Followed *followed, bool is_durable)
 	if (followed->pending.value > before.value)
 	{
 		followed->newest = followed->pending;
-		followed->file = followed->pending_file;
 		if (ActiveSnapshotSet() && is_valid(&before, GetActiveSnapshot()))
 		{
 			followed->pending = followed->usable;	/* for its memory */
@@ -257,10 +253,9 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 
 	if (followed->followed == KEYS_OF_SEQID)
 		*result = seqid_look_at_keys();
-	else if (!seqid_look_at_sequence(followed->followed, followed->file,
-									 followed->newest.value, result))
+	else if (!seqid_look_at_sequence(followed->followed, result))
 	{
-		forget_other_file(followed, result->file);
+		set_generation(followed, result->generation);
 		return false;
 	}
 
@@ -270,10 +265,7 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 	 */
 	(void) GetSnapshotData(&now);
 
-	/* Invariant 3. */
-	if (result->next < Max(followed->newest.value, Max(followed->usable.value, followed->pending.value)))
-		forget_bounds(followed);
-	forget_other_file(followed, result->file);
+	set_generation(followed, result->generation);
 
 	XLogFlush(result->page_lsn);
 	if (wait_for_standbys && !seqid_wal_is_durable(result->page_lsn))

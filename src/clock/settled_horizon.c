@@ -65,8 +65,8 @@ seqid_look_at_keys(void)
 	int64		now_ms;
 	int64		settled_ms;
 
-	/* Nothing has to be flushed, and keys are never set back. */
-	Look		look = {.next = PG_INT64_MAX};
+	/* Nothing has to be flushed, and there is one generation. */
+	Look		look = {0};
 
 	seqid_atomic_raise(&database->horizon.min_key_ms, (uint64) covered_now_ms());
 	now_ms = (int64) pg_atomic_read_u64(&database->horizon.min_key_ms);

@@ -29,6 +29,7 @@ typedef struct FollowedTable
 {
 	LWLock		lock;
 	int			tranche;		/* of all locks here; constant */
+	pg_atomic_uint64 generations;	/* that have begun */
 } FollowedTable;
 
 /* NULL until this process has attached. */
@@ -62,6 +63,7 @@ init_table(void *segment)
 
 	created->tranche = compat_new_tranche(TRANCHE_NAME);
 	LWLockInitialize(&created->lock, created->tranche);
+	pg_atomic_init_u64(&created->generations, 0);
 	for (int i = 0; i < FOLLOWED_SEQUENCES; i++)
 	{
 		FollowedSequence *followed = sequence_in(created, i);
@@ -160,6 +162,7 @@ seqid_lock_followed_sequence(Oid sequence)
 		followed->role = GetUserId();
 		pg_atomic_write_u64(&followed->looked_us, (uint64) GetCurrentTimestamp());
 		followed->file = 0;
+		followed->generation = 0;
 	}
 	LWLockRelease(&table->lock);
 	return followed;
@@ -173,6 +176,13 @@ seqid_is_followed_file(Oid sequence, uint64 file)
 
 	LWLockRelease(&followed->lock);
 	return is_followed;
+}
+
+void
+seqid_begin_generation(FollowedSequence *followed)
+{
+	followed->generation = pg_atomic_add_fetch_u64(&table->generations, 1);
+	seqid_clear_holders(followed);
 }
 
 void

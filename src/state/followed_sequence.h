@@ -28,6 +28,7 @@ typedef struct FollowedSequence
 	Oid			role;			/* that followed it first */
 	pg_atomic_uint64 looked_us; /* last look, since 2000; also read unlocked */
 	uint64		file;			/* of the last look, 0 before the first one */
+	uint64		generation;		/* see seqid_begin_generation(); 0 for none */
 	int64		next;			/* what nextval() could return then */
 
 	/* A hash table of the holders that the last look has found. */
@@ -42,6 +43,12 @@ extern FollowedSequence *seqid_lock_followed_sequence(Oid sequence);
 
 /* Whether a session has looked at this file of a sequence in this server lifetime. */
 extern bool seqid_is_followed_file(Oid sequence, uint64 file);
+
+/*
+ * Gives the entry a generation that no entry has had in this server lifetime, without holders.
+ * What sessions know of the sequence is true only for the generation in which they learned it.
+ */
+extern void seqid_begin_generation(FollowedSequence *followed);
 
 extern void seqid_clear_holders(FollowedSequence *followed);
 

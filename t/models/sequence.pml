@@ -14,7 +14,7 @@
  *
  * Properties:
  *	  value		No row becomes visible with a value below a bound that was returned.
- *	  my_known	A session gets no smaller bound than before.
+ *	  my_newest	No look gets a smaller bound than an earlier one, until the memory is lost.
  *
  * Left to the tests: crashes and WAL, a copied file, savepoints, standbys, waiting for new
  * holders, a new file of the sequence (ALTER SEQUENCE), and a sequence that is set back,
@@ -29,7 +29,7 @@
  *	  value NUMBER_OF_NOW: a new holder has the number of the look that finds it
  *	  value NUMBER_OF_LAST: so has a holder that the look before has found
  *	  value UNKNOWN_IS_NONE: a holder without a number does not count
- *	  my_known KNOWN_TO_MEMORY LOSSES=1: what a session knows is no number of a holder
+ *	  my_newest ALWAYS_FIRST: each look forgets the numbers of holders
  */
 
 #include "macros.h"
@@ -51,7 +51,7 @@ byte before = 0;					/* the bound without holders, at the last look */
 byte number[HOLDERS] = NONE;		/* NONE if the last look found no such holder */
 bool found[HOLDERS];				/* by this look */
 
-byte known[SESSIONS];				/* the bounds that sessions remember */
+byte newest = 0;					/* the greatest bound since the memory was lost */
 byte promised = 0;					/* the greatest bound that was returned */
 
 inline end_transaction(holder)
@@ -84,7 +84,7 @@ inline prepare()
 inline read_last_value()
 {
 	v = last + 1;
-	my_known = known[me];
+	my_newest = newest;
 	bound = min(bound, v)
 }
 
@@ -93,7 +93,7 @@ inline find_holder(holder)
 	when(locked[holder] && !(OWN_IS_NONE && holder == me),
 		 when(number[holder] == NONE || NUMBER_OF_LAST,
 			  number[holder] = (NUMBER_OF_NOW && before > 0 -> v : before));
-		 when(!KNOWN_TO_MEMORY, number[holder] = max(number[holder], my_known));
+		 when(ALWAYS_FIRST, number[holder] = 0);
 		 when(!(UNKNOWN_IS_NONE && number[holder] == 0), bound = min(bound, number[holder]));
 		 found[holder] = true)
 }
@@ -106,14 +106,15 @@ inline update_memory()
 	}
 	i = 0;
 	before = v;
+	newest = max(newest, bound);
 	looking = false
 }
 
 inline return_bound()
 {
-	assert(bound >= my_known);
-	when(bound > 0, known[me] = bound; promised = max(promised, bound));
-	v = 0; bound = 0; my_known = 0
+	assert(bound >= my_newest);
+	promised = max(promised, bound);
+	v = 0; bound = 0; my_newest = 0
 }
 
 inline look()
@@ -128,7 +129,7 @@ inline look()
 
 active [SESSIONS] proctype Session()
 {
-	byte v, bound, my_known, i;
+	byte v, bound, my_newest, i;
 
 end:
 	do
@@ -150,14 +151,16 @@ end:
 	od
 }
 
-/* Another sequence gets the memory, or the session of a number ends. */
+/* Another sequence gets the memory. */
 active [LOSSES] proctype Lose()
 {
 	byte i;
 
 end:
 	do
-	:: atomic { !looking && before > 0 -> before = 0; for (i : 0 .. HOLDERS - 1) { number[i] = NONE } i = 0 }
-	:: known[0] = 0
+	:: atomic {
+		!looking && before > 0 -> before = 0; newest = 0;
+		for (i : 0 .. HOLDERS - 1) { number[i] = NONE } i = 0
+	   }
 	od
 }
