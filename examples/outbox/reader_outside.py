@@ -21,6 +21,7 @@ import psycopg2
 FILE = sys.argv[1]
 AT_MOST = 1000
 BEGINNING = -2 ** 63
+END = '.'
 
 
 def handle(id, topic, payload):
@@ -32,13 +33,13 @@ def saved_positions():
         return {}
     with open(FILE) as file:
         lines = [line.split() for line in file]
-    return dict(line for line in lines if len(line) == 2)
+    return {line[0]: line[1] for line in lines if line[2:] == [END]}
 
 
 def save_position(token, position):
-    # The first newline ends a line that a full disk has cut off.
+    # The first newline ends a line that a full disk has cut off, and END shows that it has not.
     with open(FILE, 'a') as file:
-        file.write(f'\n{token} {position}\n')
+        file.write(f'\n{token} {position} {END}\n')
         file.flush()
         os.fsync(file.fileno())
 

@@ -31,7 +31,7 @@ sub read_all ($server)
 	my $end = $last + 1;
 	my %saved = (
 		reader => sub { outcome($server, 'SELECT last_id FROM outbox_reader') eq $last },
-		reader_outside => sub { -e "$directory/positions" && slurp_file("$directory/positions") =~ / $end\n\z/ });
+		reader_outside => sub { -e "$directory/positions" && slurp_file("$directory/positions") =~ / $end \.\n\z/ });
 
 	for my $reader (sort keys %got)
 	{
@@ -61,8 +61,9 @@ my @twin = map { new_standby($first, $_) } qw(second third);
 $first->wait_for_catchup($_) for @twin;
 $_->stop for @twin;
 
-# A full disk has cut off the last line.
-append_to_file("$directory/positions", '01234567-89ab');
+# A full disk has cut off the last line, so that the token has another position.
+$first->safe_psql('postgres', "INSERT INTO outbox_token (token) VALUES ('01234567-89ab-4def-8123-456789abcdef')");
+append_to_file("$directory/positions", '01234567-89ab-4def-8123-456789abcdef 123456');
 
 # These are lost, and the readers have handled them.
 add_rows($first);
