@@ -289,9 +289,9 @@ for my $library ('', 'seqid')
 }
 
 #
-# A slot outlives its process.  The next process of the slot has a transaction whose local
-# id has the same 16 bits.  It is not listed with the time that was left in the slot, which
-# is of another database and ahead of the clock.
+# A process clears its slot.  The next process of the slot has a transaction whose local id has
+# the same 16 bits.  It does not hold the horizon without a key, nor is it listed with the time
+# of the process before, which is of another database and ahead of the clock.
 #
 my $get_lxid = q{SELECT split_part(virtualtransaction, '/', 2) FROM pg_locks
 	WHERE pid = pg_backend_pid() AND locktype = 'virtualxid'};
@@ -326,6 +326,7 @@ sub begin_with_bits_of ($session, $lxid)
 
 	my $next = SeqidSession->new($node);
 	begin_with_bits_of($next, $lxid);
+	is($reader->query('SELECT count(*) FROM seqid.horizon_holders'), 0, 'a slot: the next process does not hold the horizon');
 	my $id = $next->query('SELECT snowflake_nextval(5)');
 	poll_until { $reader->query("SELECT clock_timestamp() > snowflake_timestamp($id) + interval '1 ms'") eq 't' }
 	  or die 'the clock stands still';

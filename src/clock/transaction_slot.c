@@ -20,8 +20,10 @@
  * 3. A slot is valid while its process is in the transaction with that lxid.  The server
  *	  clears the lxid in the PGPROC when it makes the transaction visible, under the same lock.
  *	  So a slot never becomes invalid too early, a process that dies does not leave a valid
- *	  one, and no session has to clear it.  The slot contains only 16 bits of the lxid.  If it
- *	  is still that of the 65,536th transaction before the current one, it holds the horizon
+ *	  one, and no session has to clear it when a transaction ends.  A process clears its slot
+ *	  when it exits, because the next process can soon have a transaction with the same lxid,
+ *	  and would hold the horizon without a key.  The slot contains only 16 bits of the lxid.  If
+ *	  it is still that of the 65,536th transaction before the current one, it holds the horizon
  *	  until the current transaction ends, which does no harm.
  *
  * 4. Parallel workers register in the slot of their leader, whose transaction inserts their
@@ -56,6 +58,7 @@
 #include "port/atomics.h"
 #include "state/database_state.h"
 #include "state/guc.h"
+#include "storage/ipc.h"
 #include "storage/lock.h"
 
 /*
@@ -83,11 +86,19 @@ slot_of_process(const PGPROC *proc)
 	return seqid_slot(state, (int) (proc - ProcGlobal->allProcs));
 }
 
+/* An open transaction is aborted after this, so nobody will see its keys. */
+static void
+clear_own_slot(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
+{
+	pg_atomic_write_u64(own_slot, 0);
+}
+
 static void
 attach_slots(void)
 {
 	state = seqid_dynamic_state();
 	own_slot = slot_of_process(MyProc);
+	before_shmem_exit(clear_own_slot, (Datum) 0);
 }
 
 /* Never returns 0, the value of an unused slot, because min_key_ms is never 0. */
