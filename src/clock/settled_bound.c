@@ -75,8 +75,7 @@ typedef struct Bound
 typedef struct Followed
 {
 	Oid			followed;		/* hash key */
-	uint64		generation;		/* in which the bounds are true; see invariant
-								 * 3 */
+	uint64		generation;		/* of the bounds; see invariant 3 */
 	Bound		newest;
 	Bound		usable;			/* see invariant 1 */
 	Bound		pending;		/* see invariant 4; NO_BOUND for none */
