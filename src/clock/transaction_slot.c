@@ -20,11 +20,12 @@
  * 3. A slot is valid while its process is in the transaction with that lxid.  The server
  *	  clears the lxid in the PGPROC when it makes the transaction visible, under the same lock.
  *	  So a slot never becomes invalid too early, a process that dies does not leave a valid
- *	  one, and no session has to clear it when a transaction ends.  A process clears its slot
- *	  when it exits, because the next process can soon have a transaction with the same lxid,
- *	  and would hold the horizon without a key.  The slot contains only 16 bits of the lxid.  If
- *	  it is still that of the 65,536th transaction before the current one, it holds the horizon
- *	  until the current transaction ends, which does no harm.
+ *	  one, and no session has to clear it when a transaction ends.  A process that has
+ *	  attached clears its slot when it exits, because the next process can soon have a
+ *	  transaction with the same lxid, and would hold the horizon without a key.  The slot
+ *	  contains only 16 bits of the lxid.  If it is still that of the 65,536th transaction
+ *	  before the current one, it holds the horizon until the current transaction ends, which
+ *	  does no harm.
  *
  * 4. Parallel workers register in the slot of their leader, whose transaction inserts their
  *	  keys.  They do so from the start, because a reader that scans the slots could miss a time

@@ -182,6 +182,8 @@ void
 seqid_begin_generation(FollowedSequence *followed)
 {
 	followed->generation = pg_atomic_add_fetch_u64(&table->generations, 1);
+	/* If the look fails, for lack of memory, the next one is the first again. */
+	followed->file = 0;
 	seqid_clear_holders(followed);
 }
 

@@ -45,7 +45,8 @@ extern FollowedSequence *seqid_lock_followed_sequence(Oid sequence);
 extern bool seqid_is_followed_file(Oid sequence, uint64 file);
 
 /*
- * Gives the entry a generation that no entry has had in this server lifetime, without holders.
+ * Gives the entry a generation that no entry has had in this server lifetime, without a file
+ * and holders.
  * What sessions know of the sequence is true only for the generation in which they learned it.
  */
 extern void seqid_begin_generation(FollowedSequence *followed);
