@@ -110,7 +110,7 @@ bits_pack(PG_FUNCTION_ARGS)
 
 	read_layout(PG_GETARG_ARRAYTYPE_P(0), &layout);
 	count = array_elements(PG_GETARG_ARRAYTYPE_P(1), INT8OID, 8, "fields", &fields);
-	if (count != layout.fields)
+	if (count != layout.fields || count > MAX_BITS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of fields %d does not match number of widths %d",
