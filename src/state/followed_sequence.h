@@ -46,8 +46,8 @@ extern bool seqid_is_followed_file(Oid sequence, uint64 file);
 
 /*
  * Gives the entry a generation that no entry has had in this server lifetime, without a file
- * and holders.
- * What sessions know of the sequence is true only for the generation in which they learned it.
+ * and holders.  What sessions know of the sequence is true only for the generation in which
+ * they learned it.
  */
 extern void seqid_begin_generation(FollowedSequence *followed);
 

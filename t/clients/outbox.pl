@@ -100,7 +100,13 @@ sub changed ($program, %constants)
 {
 	my $text = slurp_file("examples/outbox/$program");
 
-	$text =~ s/^$_ = .*/$_ = '$constants{$_}'/m or die "$program: $_" for keys %constants;
+	for my $name (keys %constants)
+	{
+		my $value = $constants{$name} =~ /^\d+$/ ? $constants{$name} : "'$constants{$name}'";
+
+		$text =~ s/^$name = .*/$name = $value/m or die "$program: $name";
+	}
+	unlink "$directory/changed_$program";
 	return file("changed_$program", $text);
 }
 command_fails_like([ 'timeout', 60, '/usr/bin/python3', changed('settle.py', BOUND => 'seqid.settled_snowflake()') ],
@@ -115,6 +121,14 @@ spawn("$directory/snowflakes.read", '/usr/bin/python3',
 	changed('reader_standby.py', CALL => 'CALL seqid.horizon()', HORIZON => 'snowflake'),
 	(map { $_->connstr('postgres') } $node, $standby), 'snowflakes');
 ok((poll_until { -e "$directory/snowflakes.read" && (() = ids('snowflakes')) == 3 }), 'reader_standby.py reads snowflakes');
+
+# reader_standby.py leaves a standby that does not replay.
+$standby->safe_psql('postgres', 'SELECT pg_wal_replay_pause()');
+wait_until($standby, q{SELECT pg_get_wal_replay_pause_state() = 'paused'}) or die 'the standby does not pause';
+$node->safe_psql('postgres', q{INSERT INTO outbox_reader (name) VALUES ('paused')});
+command_fails_like([ 'timeout', 60, '/usr/bin/python3', changed('reader_standby.py', PATIENCE_S => 1),
+		(map { $_->connstr('postgres') } $node, $standby), 'paused' ],
+	qr/^the standby has not replayed /, 'reader_standby.py leaves a standby that does not replay');
 
 $node->stop('immediate');
 done_testing();
