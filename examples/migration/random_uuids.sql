@@ -4,7 +4,7 @@
 -- your tables. Repeat a part that raises "canceling statement due to lock timeout" until it succeeds.
 
 -- 1. A foreign key that follows a change of the key. Keep the other actions of the old one. First
--- create an index on document_id if there is none, because each change of a key searches this column.
+-- run CREATE INDEX CONCURRENTLY if document_id has no index, because each change of a key searches it.
 BEGIN;
 SET LOCAL lock_timeout = '200ms';
 ALTER TABLE pages DROP CONSTRAINT pages_document_id_fkey, ADD CONSTRAINT pages_document_id_fkey
