@@ -229,6 +229,9 @@ ANALYZE many;
 CREATE FUNCTION draw() RETURNS uuid LANGUAGE plpgsql PARALLEL SAFE AS 'BEGIN RETURN comb_uuid(); END';
 SQL
 
+my $parallel = 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+	SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off';
+
 sub check_workers ($how)
 {
 	for my $case (map { my $keys = $_; map { [ $keys, $_ ] } 'COMMIT', 'ROLLBACK', 'PREPARE' } 'none', 'before', 'after')
@@ -238,8 +241,7 @@ sub check_workers ($how)
 		my $leader = SeqidSession->new($node);
 
 		# Without LOAD in the leader, workers are refused; see 001_shared_state.pl.
-		$leader->query("SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
-			SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off; LOAD 'seqid'");
+		$leader->query("$parallel; LOAD 'seqid'");
 		settled_horizon($node);
 		$leader->query('BEGIN');
 		$leader->query("SELECT $snowflake") if $keys eq 'before';
@@ -289,21 +291,21 @@ for my $library ('', 'seqid')
 }
 
 #
-# A process clears its slot.  The next process of the slot has a transaction whose local id has
-# the same 16 bits.  It does not hold the horizon without a key, nor is it listed with the time
-# of the process before, which is of another database and ahead of the clock.
+# A slot outlives its process.  The next process of the slot has a transaction that has the same
+# bits.  It is not listed with the time that was left in the slot, which is of another database
+# and ahead of the clock.
 #
 my $get_lxid = q{SELECT split_part(virtualtransaction, '/', 2) FROM pg_locks
 	WHERE pid = pg_backend_pid() AND locktype = 'virtualxid'};
 
-# Uses up local ids until a transaction has one with the bits of another, and begins it.
-sub begin_with_bits_of ($session, $lxid)
+# Uses up local ids until a transaction has this one, or is already past it, and begins it.
+sub begin_at ($session, $lxid)
 {
 	for (;;)
 	{
 		$session->query('BEGIN');
-		my $left = ($lxid - $session->query($get_lxid)) % 65536;
-		return if $left == 0;
+		my $left = $lxid - $session->query($get_lxid);
+		return if $left <= 0;
 		$session->query('COMMIT');
 		$session->query('DO $$ BEGIN FOR i IN 1 .. ' . ($left - 10) . ' LOOP COMMIT; END LOOP; END $$') if $left > 20;
 	}
@@ -325,8 +327,7 @@ sub begin_with_bits_of ($session, $lxid)
 	  or die 'the session does not leave';
 
 	my $next = SeqidSession->new($node);
-	begin_with_bits_of($next, $lxid);
-	is($reader->query('SELECT count(*) FROM seqid.horizon_holders'), 0, 'a slot: the next process does not hold the horizon');
+	begin_at($next, $lxid + 65536);
 	my $id = $next->query('SELECT snowflake_nextval(5)');
 	poll_until { $reader->query("SELECT clock_timestamp() > snowflake_timestamp($id) + interval '1 ms'") eq 't' }
 	  or die 'the clock stands still';
@@ -334,6 +335,34 @@ sub begin_with_bits_of ($session, $lxid)
 	is($reader->query("SELECT pid || ' ' || (held < clock_timestamp()) FROM seqid.horizon_holders"),
 		"$next->{pid} true", 'a slot: the next process is listed, with a time of its own database');
 	is($reader->query("SELECT snowflake_first(horizon) <= $id FROM seqid.stat_database"), 't', 'a slot: and holds the horizon');
+	$_->close for $reader, $next;
+}
+
+#
+# Before PostgreSQL 17, the next process of a slot can have another backend id, with its own
+# count of transactions, whose local id soon is that of the slot.  It does not hold the horizon
+# without a key.  The process that leaves the slot is a leader that has no slot of its own.
+#
+{
+	my ($reader, $neighbor, $leader) = map { SeqidSession->new($node) } 1 .. 3;
+	my $left = sub ($session) {
+		$session->close;
+		poll_until { $reader->query("SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $session->{pid})") eq 't' }
+		  or die 'a session does not leave';
+	};
+
+	begin_at($leader, $neighbor->query("BEGIN; $get_lxid") + 1000);
+	$leader->query("COMMIT; $parallel");
+	$leader->query('BEGIN');
+	my $lxid = $leader->query($get_lxid);
+	$leader->query('CREATE TABLE keys AS SELECT draw() AS id FROM many');
+	is($reader->query('SELECT pid FROM seqid.horizon_holders'), $leader->{pid}, 'a slot: workers have set it');
+	$leader->query('COMMIT');
+	$left->($_) for $neighbor, $leader;
+
+	my $next = SeqidSession->new($node);
+	begin_at($next, $lxid);
+	is($reader->query('SELECT count(*) FROM seqid.horizon_holders'), 0, 'a slot: the next process does not hold the horizon');
 	$_->close for $reader, $next;
 }
 

@@ -3,8 +3,8 @@
  *	  Registers the transactions that generate keys.
  *
  * Transactions do not commit in the order of their keys, so readers must know which of them
- * are open; see settled_horizon.c.  Each process has a slot in shared memory.  It contains a
- * time and the local id (lxid) of the transaction that is registered with this time.
+ * are open; see settled_horizon.c.  Each PGPROC has a slot in shared memory.  It contains a
+ * time and 16 bits of the virtual id of the transaction that is registered with this time.
  *
  * Invariants:
  *
@@ -17,15 +17,12 @@
  *	  accesses.  So either the reader finds the slot, or the writer finds the raised
  *	  time.
  *
- * 3. A slot is valid while its process is in the transaction with that lxid.  The server
- *	  clears the lxid in the PGPROC when it makes the transaction visible, under the same lock.
- *	  So a slot never becomes invalid too early, a process that dies does not leave a valid
- *	  one, and no session has to clear it when a transaction ends.  A process that has
- *	  attached clears its slot when it exits, because the next process can soon have a
- *	  transaction with the same lxid, and would hold the horizon without a key.  The slot
- *	  contains only 16 bits of the lxid.  If it is still that of the 65,536th transaction
- *	  before the current one, it holds the horizon until the current transaction ends, which
- *	  does no harm.
+ * 3. A slot is valid while its process is in the transaction with that virtual id.  The server
+ *	  clears the local id (lxid) in the PGPROC when it makes the transaction visible, under the
+ *	  same lock.  So a slot never becomes invalid too early, a process that dies does not leave
+ *	  a valid one, and nobody has to clear it.  The slot contains only 16 bits of the id.  If
+ *	  they are by chance those of a later transaction of the same PGPROC, the slot holds the
+ *	  horizon until this transaction ends, which does no harm.
  *
  * 4. Parallel workers register in the slot of their leader, whose transaction inserts their
  *	  keys.  They do so from the start, because a reader that scans the slots could miss a time
@@ -59,7 +56,6 @@
 #include "port/atomics.h"
 #include "state/database_state.h"
 #include "state/guc.h"
-#include "storage/ipc.h"
 #include "storage/lock.h"
 
 /*
@@ -87,26 +83,18 @@ slot_of_process(const PGPROC *proc)
 	return seqid_slot(state, (int) (proc - ProcGlobal->allProcs));
 }
 
-/* An open transaction is aborted after this, so nobody will see its keys. */
-static void
-clear_own_slot(int code pg_attribute_unused(), Datum arg pg_attribute_unused())
-{
-	pg_atomic_write_u64(own_slot, 0);
-}
-
 static void
 attach_slots(void)
 {
 	state = seqid_dynamic_state();
 	own_slot = slot_of_process(MyProc);
-	before_shmem_exit(clear_own_slot, (Datum) 0);
 }
 
 /* Never returns 0, the value of an unused slot, because min_key_ms is never 0. */
 static inline uint64
-slot_compose(uint64 ms, LocalTransactionId lxid)
+slot_compose(uint64 ms, uint16 transaction_bits)
 {
-	return ms << SLOT_LXID_BITS | (uint16) lxid;
+	return ms << SLOT_TRANSACTION_BITS | transaction_bits;
 }
 
 /*
@@ -121,7 +109,7 @@ slot_ms(uint64 slot)
 	uint64		first_key_ms =
 	database == NULL ? 0 : pg_atomic_read_u64(&database->horizon.first_key_ms);
 
-	return (int64) Max(slot >> SLOT_LXID_BITS, first_key_ms);
+	return (int64) Max(slot >> SLOT_TRANSACTION_BITS, first_key_ms);
 }
 
 /* ------------------------------------------------------------------------
@@ -143,12 +131,12 @@ check_leader_has_library(void)
 
 /*
  * Stores min_key_ms in the slot and returns true.  Returns false if the slot already contains
- * our lxid and a time that is not later.  It was then set by a faster process of the group
- * (invariant 5), or by an old transaction whose lxid has the same 16 bits.  Because that
- * transaction can be of another database, a later time in its slot would break invariant 1.
+ * these bits and a time that is not later.  It was then set by a faster process of the group
+ * (invariant 5), or by an old transaction that has the same bits.  Because that transaction can
+ * be of another database, a later time in its slot would break invariant 1.
  */
 static bool
-set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *min_key_ms, LocalTransactionId lxid,
+set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *min_key_ms, uint16 transaction_bits,
 		 uint64 *registered_ms)
 {
 	uint64		found = pg_atomic_read_u64(slot);
@@ -158,11 +146,12 @@ set_slot(pg_atomic_uint64 *slot, pg_atomic_uint64 *min_key_ms, LocalTransactionI
 		/* If another process set it, we must read min_key_ms after it did. */
 		pg_read_barrier();
 		*registered_ms = pg_atomic_read_u64(min_key_ms);
-		if (seqid_slot_names(found, lxid) && found >> SLOT_LXID_BITS <= *registered_ms)
+		if (found != 0 && (uint16) found == transaction_bits &&
+			found >> SLOT_TRANSACTION_BITS <= *registered_ms)
 			return false;
 		test_stop(TEST_STOP_REGISTERING);
 	} while (!pg_atomic_compare_exchange_u64(slot, &found,
-											 slot_compose(*registered_ms, lxid)));
+											 slot_compose(*registered_ms, transaction_bits)));
 	return true;
 }
 
@@ -172,7 +161,7 @@ seqid_register_new_writer(void)
 	pg_atomic_uint64 *min_key_ms = &seqid_database_state()->horizon.min_key_ms;
 	pg_atomic_uint64 *slot;
 	PGPROC	   *leader = MyProc->lockGroupLeader;
-	LocalTransactionId lxid;
+	uint16		transaction_bits;
 	uint64		registered_ms;
 	uint64		latest_ms;
 	bool		alone;
@@ -187,8 +176,8 @@ seqid_register_new_writer(void)
 	if (leader == NULL)
 		leader = MyProc;
 	slot = leader == MyProc ? own_slot : slot_of_process(leader);
-	lxid = compat_lxid(leader);
-	alone = set_slot(slot, min_key_ms, lxid, &registered_ms) && !IsInParallelMode();
+	transaction_bits = seqid_transaction_bits(leader);
+	alone = set_slot(slot, min_key_ms, transaction_bits, &registered_ms) && !IsInParallelMode();
 
 	for (;;)
 	{
@@ -200,7 +189,7 @@ seqid_register_new_writer(void)
 
 		/* Invariant 6: a reader might have published this time. */
 		registered_ms = latest_ms;
-		pg_atomic_write_u64(slot, slot_compose(registered_ms, lxid));
+		pg_atomic_write_u64(slot, slot_compose(registered_ms, transaction_bits));
 	}
 
 	seqid_raise_key_floor((int64) latest_ms - 1);
@@ -225,11 +214,11 @@ seqid_read_slot(int number, int64 *registered_ms, int *pid)
 	if (slot == 0)
 		return false;
 
-	/* Read the lxid after the slot; otherwise we could miss a writer. */
+	/* Read the transaction after the slot; otherwise we could miss a writer. */
 	pg_read_barrier();
 	*registered_ms = slot_ms(slot);
 	*pid = proc->pid;
-	return seqid_slot_names(slot, compat_lxid(proc)) && proc->databaseId == MyDatabaseId;
+	return seqid_slot_names(slot, proc) && proc->databaseId == MyDatabaseId;
 }
 
 int64
@@ -308,7 +297,7 @@ take_prepared_locks(void)
 	}
 
 	slot = pg_atomic_read_u64(own_slot);
-	if (seqid_slot_names(slot, compat_lxid(MyProc)))
+	if (seqid_slot_names(slot, MyProc))
 	{
 		/*
 		 * The slot of a parallel group can be earlier than the published

@@ -39,13 +39,11 @@
 #include "access/xlog.h"
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
-#include "pg/compat.h"
 #include "pg/entropy.h"
 #include "pg/segment.h"
 #include "state/database_state.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
-#include "storage/proc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -182,7 +180,7 @@ is_of_dropped_database(DynamicState *state, const DatabaseOwner *owner,
 		PGPROC	   *proc = &ProcGlobal->allProcs[i];
 
 		if (proc->databaseId == MyDatabaseId &&
-			seqid_slot_names(pg_atomic_read_u64(seqid_slot(state, i)), compat_lxid(proc)))
+			seqid_slot_names(pg_atomic_read_u64(seqid_slot(state, i)), proc))
 			return false;
 	}
 	return true;

@@ -9,8 +9,9 @@
 #ifndef SEQID_DATABASE_STATE_H
 #define SEQID_DATABASE_STATE_H
 
+#include "pg/compat.h"
 #include "state/shared_state.h"
-#include "storage/lock.h"
+#include "storage/proc.h"
 
 /* How many databases can generate keys in one server lifetime. */
 #ifndef DATABASE_STATES
@@ -94,19 +95,31 @@ typedef struct DynamicState
 
 /*
  * The slot of the process with that number in ProcGlobal->allProcs.  It contains the time
- * with which a transaction is registered << SLOT_LXID_BITS | the last bits of its local
- * id, or 0 if it was never used; see transaction_slot.c.  Consecutive processes have
- * slots in consecutive cache lines.
+ * with which a transaction is registered << SLOT_TRANSACTION_BITS | bits of its virtual id, or
+ * 0 if it was never used; see transaction_slot.c.  Consecutive processes have slots in
+ * consecutive cache lines.
  */
-#define SLOT_LXID_BITS		16
+#define SLOT_TRANSACTION_BITS	16
 extern pg_atomic_uint64 *seqid_slot(DynamicState *state, int number);
 
-/* Whether the slot belongs to the open transaction with that lxid. */
-static inline bool
-seqid_slot_names(uint64 slot, LocalTransactionId lxid)
+/*
+ * The bits of a slot for the open transaction of a process.  Before 17, a PGPROC can have
+ * processes with different backend ids in turn.  Each backend id has its own count of
+ * transactions, and the counts are often close.  The factor keeps apart the bits of close
+ * counts, because it leads neighboring backend ids to distant numbers.
+ */
+static inline uint16
+seqid_transaction_bits(const PGPROC *proc)
 {
-	return slot != 0 && lxid != InvalidLocalTransactionId &&
-		(uint16) slot == (uint16) lxid;
+	return (uint16) (compat_lxid(proc) + 40503 * (uint32) compat_process(proc));
+}
+
+/* Whether the slot belongs to the open transaction of that process. */
+static inline bool
+seqid_slot_names(uint64 slot, const PGPROC *proc)
+{
+	return slot != 0 && compat_lxid(proc) != InvalidLocalTransactionId &&
+		(uint16) slot == seqid_transaction_bits(proc);
 }
 
 /*

@@ -15,7 +15,7 @@
 
 /* Increase this when SharedState or DynamicState changes, or how sessions use them. */
 #ifndef SHARED_STATE_VERSION
-#define SHARED_STATE_VERSION 14
+#define SHARED_STATE_VERSION 15
 #endif
 
 #define SHARED_STATE_LINE_SIZE	64
