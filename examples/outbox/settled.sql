@@ -22,11 +22,12 @@ BEGIN
     SELECT * INTO before FROM settled_look WHERE sequence = seq FOR UPDATE;
 
     -- The value first: a transaction with a smaller one had locked the sequence by then.
-    SELECT coalesce(pg_sequence_last_value(seq) + 1, seqmin), seqcache = 1 AND seqincrement > 0 AND NOT seqcycle
+    SELECT coalesce(pg_sequence_last_value(seq) + 1, seqmin),
+           relpersistence = 'p' AND seqcache = 1 AND seqincrement > 0 AND NOT seqcycle
       INTO now.next, ascends
-      FROM pg_sequence WHERE seqrelid = seq;
+      FROM pg_sequence JOIN pg_class c ON c.oid = seqrelid WHERE seqrelid = seq;
     IF ascends IS NOT TRUE THEN
-        RAISE 'a sequence with CACHE above 1, CYCLE or a negative INCREMENT has no bound: %', seq;
+        RAISE 'a sequence that is not permanent, or has CACHE above 1, CYCLE or a negative INCREMENT, has no bound: %', seq;
     END IF;
 
     -- The sequence was set back, as far as the value and the file show.

@@ -1,6 +1,6 @@
 -- kysely.sql: for @wataruoguchi/emmett-event-store-kysely.  Consumers connect as the role
 -- reader, which sees settled events only.
-GRANT SELECT ON emt_global_message_position TO reader;
+GRANT SELECT ON messages, emt_global_message_position TO reader;
 CREATE POLICY everything ON messages USING (true);
 CREATE POLICY settled ON messages AS RESTRICTIVE FOR SELECT TO reader
     USING (global_position < (SELECT seqid.settled('emt_global_message_position')));
