@@ -1,6 +1,7 @@
 # The procedure of docs/partitioning.md creates a partition for each day, also where
 # daylight saving time begins at midnight, whatever the session's settings are.  An existing
-# table becomes a partition without a scan, because a constraint proves its bound.
+# table becomes a partition without a scan, because a constraint proves its bound.  Its rows
+# continue to be replicated.
 
 use v5.36;
 use FindBin;
@@ -8,7 +9,7 @@ use lib "$FindBin::RealBin/..";
 use SeqidTest;
 use SeqidPage;
 
-my $node = new_server('shop');
+my $node = new_server('shop', init => [ allows_streaming => 'logical' ]);
 my $page = SeqidPage->new('docs/partitioning.md');
 my ($recipe) = $page->recipe('partitions');
 
@@ -46,6 +47,23 @@ sub attached ($name, $before)
 my $implied = qr/partition constraint for table "orders_old" is implied by existing constraints/;
 like(attached('proved', ''), $implied, 'no row is read');
 unlike(attached('not_proved', 'ALTER TABLE orders DROP CONSTRAINT before_2027;'), $implied, 'rows are read without the constraint');
+
+# The table is published, and a step of the page's list publishes the new table.
+add_database($node, $_) for 'publisher', 'subscriber';
+my ($prove, $attach) = map { $_->{text} } $page->recipe('existing table');
+$node->safe_psql('publisher', "$prove CREATE PUBLICATION p FOR TABLE orders");
+$node->safe_psql('publisher', q{SELECT pg_create_logical_replication_slot('s', 'pgoutput')});
+my $publisher = $node->connstr('publisher') =~ s/'/''/gr;
+$node->safe_psql('subscriber', "CREATE TABLE orders (id bigint PRIMARY KEY, page text);
+	CREATE SUBSCRIPTION s CONNECTION '$publisher' PUBLICATION p WITH (create_slot = false, copy_data = false)");
+$attach =~ s{^-- here.*}{ALTER PUBLICATION p ADD TABLE orders; ALTER PUBLICATION p SET (publish_via_partition_root);}m
+  or die 'the steps have no place';
+$node->safe_psql('publisher', q{INSERT INTO orders (page) VALUES ('before')});
+$node->safe_psql('publisher', $attach);
+$node->safe_psql('publisher', q{INSERT INTO orders (page) VALUES ('after')});
+ok((poll_until { outcome($node, 'subscriber', 'SELECT string_agg(page, $$ $$ ORDER BY id) FROM orders') eq 'before after' }),
+	'a published table: rows from before and after the exchange arrive');
+$node->safe_psql('subscriber', 'DROP SUBSCRIPTION s');
 
 $node->stop;
 done_testing();
