@@ -29,7 +29,7 @@ django.setup()
 
 class SnowflakeField(models.BigAutoField):
     def db_type(self, connection):
-        return "bigint DEFAULT snowflake_nextval(5)"
+        return "bigint DEFAULT snowflake_nextval()"
 
     def db_type_suffix(self, connection):   # no IDENTITY, from Django 4.1 on
         return None
