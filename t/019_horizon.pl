@@ -366,5 +366,20 @@ sub begin_at ($session, $lxid)
 	$_->close for $reader, $next;
 }
 
+# The extension is dropped, and created again, around the PREPARE of a transaction whose workers
+# have generated keys.
+{
+	my $leader = SeqidSession->new($node);
+
+	$leader->query("$parallel; BEGIN");
+	$leader->query('CREATE TABLE keys_of_workers AS SELECT draw() AS id FROM many');
+	$node->safe_psql('postgres', 'DROP EXTENSION seqid');
+	$leader->query("PREPARE TRANSACTION 'regress_seqid'");
+	$node->safe_psql('postgres', 'CREATE EXTENSION seqid');
+	is(value('gid FROM seqid.horizon_holders'), 'regress_seqid', 'dropped: a prepared transaction holds the horizon');
+	value("1; ROLLBACK PREPARED 'regress_seqid'");
+	$leader->close;
+}
+
 $node->stop;
 done_testing();

@@ -50,7 +50,6 @@
 #include "access/xact.h"
 #include "clock/clock_mark.h"
 #include "clock/transaction_slot.h"
-#include "commands/extension.h"
 #include "miscadmin.h"
 #include "pg/test_stop.h"
 #include "port/atomics.h"
@@ -283,15 +282,12 @@ take_prepared_locks(void)
 
 	/*
 	 * A session that is not attached has not set its slot, but the parallel
-	 * workers of its query might have.  Look at the catalog first, so that
-	 * PREPARE TRANSACTION in a database without seqid does not create shared
-	 * memory, for which there might be no room.
+	 * workers of its query might have.  Whether the extension exists does not
+	 * matter, because it can have been dropped since.
 	 */
 	if (state == NULL)
 	{
-		if (MyProc->lockGroupLeader == NULL ||
-			!OidIsValid(get_extension_oid("seqid", true)) ||
-			!seqid_dynamic_state_exists())
+		if (MyProc->lockGroupLeader == NULL || !seqid_dynamic_state_exists())
 			return;
 		attach_slots();
 	}
