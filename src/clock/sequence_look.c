@@ -269,7 +269,7 @@ find_holders(const OpenSequence *open, int *count)
 		/* It takes the place of the terminator. */
 		VirtualTransactionId *own = &holders[(*count)++];
 
-		compat_vxid_process(*own) = compat_own_process();
+		compat_vxid_process(*own) = compat_process(MyProc);
 		own->localTransactionId = compat_lxid(MyProc);
 	}
 	return holders;

@@ -54,8 +54,8 @@
  *
  * compat_lxid() is the local id of the transaction that a process is in.  It differs from
  * those of the process's recent transactions, and is InvalidLocalTransactionId between
- * transactions.  The next three are the number that a virtual transaction id has for the
- * process: that of a process, that in an id, and that of this process.
+ * transactions.  The next two are the number of a process in its virtual transaction ids: from
+ * the process, and from an id.
  */
 #define COMPAT_HAS_NAMED_SEGMENTS	(PG_VERSION_NUM >= 170000)
 #if PG_VERSION_NUM >= 170000
@@ -63,13 +63,11 @@
 #define compat_lxid(proc)			((proc)->vxid.lxid)
 #define compat_process(proc)		((proc)->vxid.procNumber)
 #define compat_vxid_process(vxid)	((vxid).procNumber)
-#define compat_own_process()		MyProcNumber
 #else
 #define compat_wait_event(name)		PG_WAIT_EXTENSION
 #define compat_lxid(proc)			((proc)->lxid)
 #define compat_process(proc)		((proc)->backendId)
 #define compat_vxid_process(vxid)	((vxid).backendId)
-#define compat_own_process()		MyBackendId
 #endif
 
 /* From 18 on, a module has a name and a version; see fmgr.h. */

@@ -214,8 +214,9 @@ my $unknown = open_writer();
 run(insert('quick')) for 1 .. 5;
 is(run($look), '-9223372036854775808', 'SQL: no bound after the sequence was set back, though writers have passed it');
 $unknown->close;
-run('CREATE SEQUENCE caching CACHE 10');
+run('CREATE SEQUENCE caching CACHE 10; CREATE UNLOGGED SEQUENCE unlogged');
 is(outcome($node, "SELECT settled_look('caching')"), 'P0001', 'SQL: no bound of a sequence whose sessions keep values');
+is(outcome($node, "SELECT settled_look('unlogged')"), 'P0001', 'SQL: no bound of a sequence that a crash sets back');
 
 $node->stop;
 done_testing();
