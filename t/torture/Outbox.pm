@@ -246,7 +246,8 @@ sub judge_outbox ($node)
 		cmp_ok(scalar(@polls), '>', 10, "$reader: polls");
 		my @lost = grep { !$exists{$_} && ($reader eq 'replica' || $level->{$_} !~ /^(?:local|off)$/) } keys %$level;
 		is($out_of_order, 0, "$reader: all rows came in order and once");
-		is(scalar(@lost), 0, "$reader: no row was lost after it was read");
+		is(scalar(@lost), 0, "$reader: no row was lost after it was read")
+		  or diag(map { "$_, level $level->{$_}\n" } @lost);
 	}
 }
 

@@ -16,7 +16,7 @@ use Time::HiRes qw(sleep time);
 
 use SeqidTest;
 
-our @EXPORT = qw($directory %count repeatedly finish run_script ask kill_server server_faults torture
+our @EXPORT = qw($directory %count repeatedly finish run_script ask kill_server cut_power server_faults torture
   keys_are_unique errors_like);
 
 my $minutes = $ENV{SEQID_MINUTES} // 1;
@@ -91,21 +91,33 @@ sub is_of_server ($pid, $name)
 	return (<$file> // '') =~ /^postgres: $name:/;
 }
 
-# Kills a postmaster, and processes of it that are stopped.  The others end when they
-# notice that, but a process that waits for a lock of a killed process does not notice.
-sub kill_server ($node, @stopped)
+sub processes_of ($postmaster) { return split ' ', slurp_file("/proc/$postmaster/task/$postmaster/children") }
+
+# Kills a postmaster.  The others end when they notice that, but a process that waits for a
+# lock of a killed process does not notice.
+sub kill_server ($node)
 {
-	my $pid = $node->{_pid};
-	my @processes = split ' ', slurp_file("/proc/$pid/task/$pid/children");
+	my @processes = processes_of($node->{_pid});
 
 	$node->kill9;
-	kill 9, @stopped;
 	for (1 .. 50)
 	{
 		@processes = grep { is_of_server($_, $node->name) } @processes or last;
 		sleep 0.1;
 	}
 	kill 9, @processes;
+}
+
+# Kills all processes of a server at once, as a loss of power does.  If only the postmaster
+# were killed, a session that waits for a standby would end the wait, and a statement that
+# still runs would see its commit, which a promotion can lose.
+sub cut_power ($node)
+{
+	my $postmaster = $node->{_pid};
+
+	kill 'STOP', $postmaster;
+	kill 9, processes_of($postmaster);
+	$node->kill9;
 }
 
 # Faults of a server, each with its weight.  Each returns whether it happened.
@@ -120,7 +132,8 @@ sub server_faults ($node, $start)
 			my $pid = ask($node->(), 'postgres', "SELECT pid FROM pg_stat_activity
 				WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1");
 
-			return $pid && kill 9, $pid;
+			# When it is gone, the server has noticed, and refuses sessions until it has recovered.
+			return $pid && kill(9, $pid) && poll_until { !-e "/proc/$pid" };
 		} ]);
 }
 

@@ -96,7 +96,7 @@ sub promote
 		$clock{ $standby->name }->set('-6s');
 		$count{'promotions that lose WAL'}++;
 	}
-	kill_server($old, $sender // ());
+	cut_power($old);
 	$standby->promote;
 	$primary = $standby;
 	publish(primary => $primary);
