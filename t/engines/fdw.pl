@@ -11,7 +11,7 @@ use SeqidPage;
 
 my $page = SeqidPage->new("$FindBin::RealBin/../../docs/sharding.md");
 my ($old, $new, $router) = map { new_server($_->[0], conf => "seqid.shards = '$_->[1]'") }
-  [ old => 20 ], [ new => 21 ], [ router => 30 ];
+  [ old => 36 ], [ new => 37 ], [ router => 32 ];
 
 # wait_for_bound($id): until the horizon of the router is beyond the id.
 sub wait_for_bound ($id)
@@ -49,11 +49,11 @@ $router->safe_psql('postgres', q{
 	CREATE FOREIGN TABLE no_default (id bigint, note text) SERVER new OPTIONS (table_name 'events');
 	CREATE FOREIGN TABLE no_column (note text) SERVER new OPTIONS (table_name 'events');
 	INSERT INTO events
-		SELECT snowflake_make('2025-06-01 00:00+00', 30, n), 'backfilled' FROM generate_series(1, 500) n});
-is(stored("snowflake_make('2025-06-01 00:00+00', 30, 7)"), 1, 'a row of last year is on the old server');
+		SELECT snowflake_make('2025-06-01 00:00+00', 32, n), 'backfilled' FROM generate_series(1, 500) n});
+is(stored("snowflake_make('2025-06-01 00:00+00', 32, 7)"), 1, 'a row of last year is on the old server');
 
 # Where a row is inserted, and whose shard its id has
-for ([ $router, 'events', 30 ], [ $router, 'no_default', 23502 ], [ $router, 'no_column', 21 ], [ $new, 'events', 21 ])
+for ([ $router, 'events', 32 ], [ $router, 'no_default', 23502 ], [ $router, 'no_column', 37 ], [ $new, 'events', 37 ])
 {
 	my ($node, $table, $shard) = @$_;
 	my $error = outcome($node, "INSERT INTO $table (note) VALUES ('$table')");
@@ -64,18 +64,18 @@ for ([ $router, 'events', 30 ], [ $router, 'no_default', 23502 ], [ $router, 'no
 
 is_plan('events_new', "SELECT * FROM events WHERE id >= snowflake_first('2026-03-01 00:00+00')
 	AND id < snowflake_first('2026-04-01 00:00+00')", 'a range of time reads one server');
-like(outcome($router, 'EXPLAIN (VERBOSE) SELECT * FROM events_new WHERE snowflake_shard(id) = 30'),
-	qr/Remote SQL: .* WHERE \(\(public\.snowflake_shard\(id\) = 30\)\)$/m,
+like(outcome($router, 'EXPLAIN (VERBOSE) SELECT * FROM events_new WHERE snowflake_shard(id) = 32'),
+	qr/Remote SQL: .* WHERE \(\(public\.snowflake_shard\(id\) = 32\)\)$/m,
 	'the server evaluates the condition on the shard');
 
 # By shard: the INSERT chooses the server.
 $router->safe_psql('postgres', $page->sql('fdw-by-shard'));
-is(outcome($router, 'SELECT count(*) FROM carts WHERE snowflake_shard(id) = 20 + jump_hash(customer, 2)'),
+is(outcome($router, 'SELECT count(*) FROM carts WHERE snowflake_shard(id) = 36 + jump_hash(customer, 2)'),
 	1000, 'jump_hash chooses the server of a row');
 
-my $id = $router->safe_psql('postgres', 'SELECT max(id) FROM carts_21');
-is_plan('carts_20 carts_21', "SELECT * FROM carts WHERE id = $id", 'a key alone reads both servers');
-is_plan('carts_21', "SELECT * FROM carts WHERE id = $id AND snowflake_shard(id) = snowflake_shard($id)",
+my $id = $router->safe_psql('postgres', 'SELECT max(id) FROM carts_37');
+is_plan('carts_36 carts_37', "SELECT * FROM carts WHERE id = $id", 'a key alone reads both servers');
+is_plan('carts_37', "SELECT * FROM carts WHERE id = $id AND snowflake_shard(id) = snowflake_shard($id)",
 	'a key with its shard reads one server');
 
 # The horizon of the router: the second read in one transaction uses the remote snapshot
@@ -161,7 +161,7 @@ $_->close for $caller, $slow;
 
 # DROP EXTENSION drops the tables whose partition key needs it.
 $router->safe_psql('postgres', 'DROP EXTENSION seqid CASCADE');
-is(outcome($router, "SELECT concat(to_regclass('carts'), to_regclass('carts_20'))"),
+is(outcome($router, "SELECT concat(to_regclass('carts'), to_regclass('carts_36'))"),
 	'', 'the tables of the router are dropped');
 is(outcome($old, 'SELECT count(*) > 0 FROM carts'), 't', 'rows stay on the servers');
 

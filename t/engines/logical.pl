@@ -162,17 +162,17 @@ sub horizon_beyond ($server, $id)
 	return ($bound, $lsn);
 }
 
-# The horizon in a published table arrives after the rows.
+# The bound in a published table arrives after the rows.
 my ($id, $session) = late_row();
-$one->safe_psql('postgres', $page->sql('publish-horizon'));
-is(outcome($two, "SELECT coalesce(max(horizon), 0) > $id FROM outbox_horizon"),
-	'f', 'the published horizon has not arrived');
+$one->safe_psql('postgres', $page->sql('publish-bound'));
+is(outcome($two, "SELECT coalesce(max(bound), 0) > $id FROM outbox_bound"),
+	'f', 'the published bound has not arrived');
 $session->query('ROLLBACK');
 $session->close;
-ok(wait_until($two, "SELECT horizon > $id FROM outbox_horizon"), 'the published horizon arrives');
+ok(wait_until($two, "SELECT bound > $id FROM outbox_bound"), 'the published bound arrives');
 like(outcome($two, "\\set last 0\n" . $page->sql('by-table')), qr/^$id\|late$/m, 'after the row');
 
-# The horizons of both servers are beyond a row that is late.
+# The bounds of both servers are beyond a row that is late.
 $one->safe_psql('postgres', 'ALTER TABLE outbox ALTER id SET DEFAULT snowflake_nextval()');
 ($id, $session) = late_row();
 my ($own) = horizon_beyond($two, $id);
@@ -186,7 +186,7 @@ $session->close;
 ok(wait_until($two, $arrived), 'the subscriber arrives');
 is(outcome($two, $gets), 1, 'then the row is not missed');
 
-# Several writers: the least of all horizons, then the arrival of each other server's rows.
+# Several writers: the least of all bounds, then the arrival of each other server's rows.
 $session = SeqidSession->new($two);
 $session->query('BEGIN; LOCK TABLE orders IN SHARE MODE');
 my @rows = sort { $a <=> $b } map { outcome($_, 'INSERT INTO orders DEFAULT VALUES RETURNING id') } $one, $three;
@@ -195,7 +195,7 @@ my ($least) = sort { $a <=> $b } map { $_->[0] } values %call;
 my %arrives = map { $_ => "SELECT max(latest_end_lsn) >= '$call{$_}[1]' FROM pg_stat_subscription
 	WHERE subname = 'orders_${_}_to_two' AND relid IS NULL" } 'one', 'three';
 $gets = "SELECT count(*) FROM orders WHERE id < $least AND id IN ($rows[0], $rows[1])";
-is(outcome($two, $gets), 0, 'several writers: by the least horizon alone rows are missed');
+is(outcome($two, $gets), 0, 'several writers: by the least bound alone rows are missed');
 is(outcome($two, $arrives{$_}), 'f', "several writers: server $_ has not arrived") for sort keys %arrives;
 $session->query('ROLLBACK');
 $session->close;
