@@ -3,8 +3,14 @@
 --
 --     psql -v table=orders -v key=id -f way_back.sql > way_back_of_orders.sql
 --
--- The sequence then continues above the highest key, in steps of its INCREMENT, so that servers with
--- different steps generate different keys.
+-- The sequence then continues above the highest key and, unless its MAXVALUE is lower, above all
+-- snowflakes of the database, because a reader's position can be above all rows. For snowflake53s, add
+-- -v generator=snowflake53. The sequence counts in steps of its INCREMENT, so that servers with different
+-- steps generate different keys.
+\if :{?generator}
+\else
+\set generator snowflake
+\endif
 SELECT concat_ws(E'\n', 'BEGIN;', 'SET LOCAL lock_timeout = ''200ms'';',
            -- lock_timeout limits the wait for each partition, and statement_timeout that for all of them.
            CASE relkind WHEN 'p' THEN 'SET LOCAL statement_timeout = ''500ms'';' END,
@@ -20,11 +26,13 @@ SELECT concat_ws(E'\n', 'BEGIN;', 'SET LOCAL lock_timeout = ''200ms'';',
            (SELECT string_agg(format('GRANT %s ON SEQUENCE %s TO %s;', privilege_type, sequence,
                                      coalesce(nullif(grantee::regrole::text, '-'), 'PUBLIC')), E'\n')
               FROM pg_class c, aclexplode(relacl) WHERE c.oid = sequence AND attidentity <> '' AND grantee <> relowner),
-           CASE WHEN seqincrement > 0 THEN format('SELECT setval(%L, greatest(%s, %s)) FROM %s;', sequence, coalesce(last::text, 'NULL'),
+           CASE WHEN seqincrement > 0 THEN format('SELECT setval(%L, greatest(%s, %s)) FROM %s;', sequence,
+               -- a serial can count on until the change; the sequence of an identity is dropped
+               CASE attidentity WHEN '' THEN format('(SELECT last_value FROM %s)', sequence) ELSE coalesce(last::text, 'NULL') END,
                CASE seqincrement WHEN 1 THEN highest
                ELSE format('%1$s + (%2$s - %1$s + %3$s) / %4$s * %4$s', first, highest, seqincrement - 1, seqincrement) END,
                -- the sequence cannot reach higher keys, and continues below them
-               concat(relation, CASE WHEN seqmax < 9223372036854775807 THEN format(' WHERE %I <= %s', attname, seqmax) END))
+               concat(relation, CASE WHEN NOT unlimited THEN format(' WHERE %I <= %s', attname, seqmax) END))
            WHEN last IS NOT NULL THEN format('SELECT setval(%L, %s);', sequence, last) END,
            'COMMIT;')
   FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
@@ -32,6 +40,8 @@ SELECT concat_ws(E'\n', 'BEGIN;', 'SET LOCAL lock_timeout = ''200ms'';',
   LEFT JOIN pg_sequence ON seqrelid = pg_get_serial_sequence(:'table', :'key')::regclass,
        CAST(attrelid AS regclass) relation, CAST(seqrelid AS regclass) sequence,
        pg_sequence_last_value(seqrelid) last, coalesce(last, seqstart - seqincrement) first,
-       format('max(%I)', attname) highest
+       CAST(seqmax = 9223372036854775807 AS boolean) unlimited,
+       format(CASE WHEN unlimited THEN 'greatest(max(%I), (SELECT %s_last(clock_mark) FROM seqid.stat_database))'
+              ELSE 'max(%I)' END, attname, CASE :'generator' WHEN 'snowflake53' THEN 'snowflake53' ELSE 'snowflake' END) highest
  WHERE attrelid = :'table'::regclass AND attname = :'key'
 \g (format=unaligned tuples_only=on)
