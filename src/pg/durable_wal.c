@@ -73,7 +73,8 @@ set_local(const char *name, const char *value)
 /*
  * Called for every message of the wait.  The only message is the warning that the wait was
  * cancelled, and only this warning distinguishes a cancel from a wait that ends because no
- * synchronous standby is named any more.
+ * synchronous standby is named any more.  The death of the postmaster also ends the wait, but
+ * without a warning: the server only sets ProcDiePending.
  */
 static void
 note_cancel(void *cancelled)
@@ -82,7 +83,7 @@ note_cancel(void *cancelled)
 	errdetail("The WAL might not have been replicated to the standby, so the statement returns no key and no horizon.");
 }
 
-/* Returns true if the standbys have the WAL or none is named, and false after a cancel. */
+/* Returns true if the standbys have the WAL or none is named, and false if the wait was ended. */
 static bool
 wait_for_standby(XLogRecPtr lsn)
 {
@@ -115,7 +116,7 @@ wait_for_standby(XLogRecPtr lsn)
 
 	AtEOXact_GUC(true, nest_level);
 
-	return !cancelled || is_replicated(lsn);
+	return !(cancelled || ProcDiePending) || is_replicated(lsn);
 }
 
 void
