@@ -218,7 +218,10 @@ set_pending(Followed *followed, const Look *look, Snapshot snapshot)
 	followed->pending.value = look->bound;
 }
 
-/* Invariants 4 and 1.  The newest bound is greater than the usable one, or there is none. */
+/*
+ * Invariants 4 and 1.  The newest bound is not smaller than the usable one, or there is none.
+ * They are equal if a bound had to be found again; see is_news().
+ */
 static void
 remember_pending(Followed *followed, bool is_durable)
 {
@@ -227,7 +230,7 @@ remember_pending(Followed *followed, bool is_durable)
 	if (followed->pending.value == NO_BOUND ||
 		!(is_durable || seqid_wal_is_durable(followed->pending_lsn)))
 		return;
-	if (followed->pending.value > before.value)
+	if (followed->pending.value >= before.value)
 	{
 		followed->newest = followed->pending;
 		if (ActiveSnapshotSet() && is_valid(&before, GetActiveSnapshot()))
@@ -239,6 +242,19 @@ remember_pending(Followed *followed, bool is_durable)
 			followed->pending = before;
 	}
 	followed->pending.value = NO_BOUND;
+}
+
+/*
+ * Whether the bound of a look says more than the newest one.  A bound that has not moved for
+ * 2^31 transaction ids must be found again, because the ids in its snapshot then seem to be in
+ * the future.
+ */
+static bool
+is_news(const Followed *followed, int64 bound, Snapshot snapshot)
+{
+	return bound > followed->newest.value ||
+		(bound == followed->newest.value && bound != NO_BOUND &&
+		 !is_valid(&followed->newest, snapshot));
 }
 
 /*
@@ -275,7 +291,7 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 	 * is named any more, which this session has not read yet.
 	 */
 	remember_pending(followed, wait_for_standbys);
-	if (followed->pending.value == NO_BOUND && result->bound > followed->newest.value)
+	if (followed->pending.value == NO_BOUND && is_news(followed, result->bound, &now))
 	{
 		set_pending(followed, result, &now);
 		remember_pending(followed, wait_for_standbys);
