@@ -137,5 +137,22 @@ while (my ($call, $session) = each %calls)
 	$session->close;
 }
 
+#
+# Turned on while a statement runs, which does not read the configuration.
+#
+my ($locker, $running) = map { SeqidSession->new($primary) } 1 .. 2;
+
+$locker->query('SELECT pg_advisory_lock(1)');
+$running->send('SELECT snowflake_nextval(5) FROM (SELECT pg_advisory_lock_shared(1) OFFSET 0) locked');
+$running->waits_for($primary, 'advisory');
+reconfigure($primary, synchronous_standby_names => '*');
+$primary->safe_psql('postgres', 'CHECKPOINT');
+move_clock_on();
+$locker->query('SELECT pg_advisory_unlock(1)');
+ok($running->waits_for($primary, 'SyncRep'), 'turned on: waits for the standby');
+$primary->safe_psql('postgres', "SELECT pg_cancel_backend($running->{pid})");
+like($running->answer . '|' . $running->errors, qr/\A\|.*^ERROR:  57014: /ms, 'turned on, cancel: an error, and no key');
+$_->close for $locker, $running;
+
 $primary->stop;
 done_testing();

@@ -87,11 +87,9 @@
 #if PG_VERSION_NUM >= 190000
 #define compat_new_tranche(name)			LWLockNewTrancheId(name)
 #define compat_register_tranche(id, name)	((void) (id))
-#define compat_log_min_messages()			(log_min_messages[MyBackendType])
 #else
 #define compat_new_tranche(name)			LWLockNewTrancheId()
 #define compat_register_tranche(id, name)	LWLockRegisterTranche(id, name)
-#define compat_log_min_messages()			log_min_messages
 #endif
 
 /* From 18 on, the scan of an index counts its searches; from 19 on, it has flags. */

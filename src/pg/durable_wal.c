@@ -23,8 +23,6 @@
 #include "replication/walsender.h"
 #include "replication/walsender_private.h"
 #include "storage/lwlock.h"
-#include "tcop/dest.h"
-#include "tcop/tcopprot.h"
 #include "utils/guc.h"
 
 XLogRecPtr
@@ -39,14 +37,31 @@ seqid_wal_insert_end(void)
 	return lsn;
 }
 
+/*
+ * Whether the server waits for standbys.  A statement that runs has not read the configuration
+ * since it began, so its own value of synchronous_standby_names can be empty although they have
+ * been named since then.  The flag in shared memory decides whether a commit waits, but follows
+ * the configuration after a moment, and headers of old minor versions have another one.
+ */
+static bool
+standbys_are_named(void)
+{
+	if (max_wal_senders == 0)
+		return false;
+#ifdef SYNC_STANDBY_DEFINED
+	if ((WalSndCtl->sync_standbys_status & SYNC_STANDBY_DEFINED) != 0)
+		return true;
+#endif
+	return SyncRepStandbyNames != NULL && SyncRepStandbyNames[0] != '\0';
+}
+
 /* Whether synchronous standbys have flushed the WAL, or none is named. */
 static bool
 is_replicated(XLogRecPtr lsn)
 {
 	bool		replicated;
 
-	if (max_wal_senders == 0 ||
-		SyncRepStandbyNames == NULL || SyncRepStandbyNames[0] == '\0')
+	if (!standbys_are_named())
 		return true;
 
 	LWLockAcquire(SyncRepLock, LW_SHARED);
@@ -104,8 +119,7 @@ wait_for_standby(XLogRecPtr lsn)
 		set_local("client_min_messages", "warning");
 
 	/* If the server would not generate the warning, assume a cancel. */
-	cancelled = compat_log_min_messages() > WARNING &&
-		(whereToSendOutput != DestRemote || client_min_messages > WARNING);
+	cancelled = !message_level_is_interesting(WARNING);
 
 	/* A commit also calls this function with interrupts held. */
 	error_context_stack = &callback;
