@@ -80,7 +80,7 @@ move_clock_on();
 must_wait($sessions{$_}, $lines{$_}, "lost primary, $_") for sort keys %lines;
 $primary->kill9;
 # The server ends the waits without an error, and a session ends when it notices the kill.
-my $returned = join '', map { eval { $_->answer }; $_->so_far } values %sessions;
+my $returned = join '', map { (eval { $_->answer } // '') . $_->so_far } values %sessions;
 my @ids = sort { $a <=> $b } $id, $returned =~ /^(\d{15,})\b/mg;
 my @combs = sort $returned =~ /^(\w{8}-[\w-]{27})$/mg;
 

@@ -48,7 +48,7 @@ sub create_outbox ($node)
 		"CREATE TABLE $_ (id $id{$_} PRIMARY KEY, level text NOT NULL DEFAULT current_setting('synchronous_commit'))") for @tables;
 }
 
-# Not pg_sleep(): its end is a time of the server's clock, which steps.
+# The client sleeps, because the server would sleep by its clock, which steps.
 sub pause
 {
 	return rand() < 0.5 ? '\! sleep ' . sprintf("%.3f\n", rand 0.03) : '';
