@@ -198,5 +198,19 @@ $node->pgbench('--no-vacuum --client 200 --jobs 2 --transactions 5', 0, [qr{proc
 $id = outcome($node, $insert);
 is(horizon(), $id + 1, '200 pollers: the horizon passes a row');
 
+# The error names the sequence whose page is damaged.
+{
+	my $file = $node->data_dir . '/' . outcome($node, "SELECT pg_relation_filepath('events_id_seq')");
+
+	$node->stop;
+	my $page = slurp_file($file);
+	substr($page, 16, 2) = pack 'S', 8192;	# no special space, so no magic number
+	unlink $file;
+	append_to_file($file, $page);
+	$node->start;
+	is(full_outcome($node, $_), 'XX001: page of sequence "events_id_seq" is damaged', "damaged: $_")
+	  for "SELECT seqid.settled('events_id_seq')", $call;
+}
+
 $node->stop;
 done_testing();

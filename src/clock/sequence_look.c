@@ -245,7 +245,7 @@ open_sequence(OpenSequence *open)
 		open->buffer = ReadBuffer(rel, 0);
 		/* Invariant 5. */
 		if (!seqid_is_followed_file(open->sequence, open->file))
-			seqid_log_sequence_page(open->buffer);
+			seqid_log_sequence_page(open->sequence, open->buffer);
 	}
 	UnlockRelationOid(open->sequence, RowExclusiveLock);
 
@@ -313,7 +313,7 @@ look_at(const OpenSequence *open, FollowedSequence *followed, Look *look)
 	bool		is_first;
 
 	/* Invariant 1. */
-	next = seqid_read_next_value(open->buffer, &look->page_lsn);
+	next = seqid_read_next_value(open->sequence, open->buffer, &look->page_lsn);
 
 	/*
 	 * A transaction that removes the file spins for as long as the page is

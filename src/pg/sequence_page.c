@@ -21,6 +21,7 @@
 #include "storage/proc.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
+#include "utils/lsyscache.h"
 
 /* The struct without the padding at its end. */
 #define SEQUENCE_DATA_SIZE \
@@ -55,26 +56,30 @@ seqid_sequence_on_page(Page page)
 }
 
 static Form_pg_sequence_data
-lock_sequence(Buffer buffer, int mode)
+lock_sequence(Oid sequence, Buffer buffer, int mode)
 {
-	Form_pg_sequence_data sequence;
+	Form_pg_sequence_data data;
 
 	LockBuffer(buffer, mode);
-	sequence = seqid_sequence_on_page(BufferGetPage(buffer));
-	if (sequence == NULL)
+	data = seqid_sequence_on_page(BufferGetPage(buffer));
+	if (data == NULL)
+	{
+		/* The search for the name reads other pages. */
+		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("page of a sequence is damaged")));
-	return sequence;
+				 errmsg("page of sequence \"%s\" is damaged", get_rel_name(sequence))));
+	}
+	return data;
 }
 
 int64
-seqid_read_next_value(Buffer buffer, XLogRecPtr *lsn)
+seqid_read_next_value(Oid sequence, Buffer buffer, XLogRecPtr *lsn)
 {
-	Form_pg_sequence_data sequence = lock_sequence(buffer, BUFFER_LOCK_SHARE);
-	int64		next = sequence->last_value;
+	Form_pg_sequence_data data = lock_sequence(sequence, buffer, BUFFER_LOCK_SHARE);
+	int64		next = data->last_value;
 
-	if (sequence->is_called && next < PG_INT64_MAX)
+	if (data->is_called && next < PG_INT64_MAX)
 		next++;
 	*lsn = BufferGetLSNAtomic(buffer);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
@@ -82,12 +87,12 @@ seqid_read_next_value(Buffer buffer, XLogRecPtr *lsn)
 }
 
 void
-seqid_log_sequence_page(Buffer buffer)
+seqid_log_sequence_page(Oid sequence, Buffer buffer)
 {
-	Form_pg_sequence_data sequence = lock_sequence(buffer, BUFFER_LOCK_EXCLUSIVE);
+	Form_pg_sequence_data data = lock_sequence(sequence, buffer, BUFFER_LOCK_EXCLUSIVE);
 
 	START_CRIT_SECTION();
-	sequence->log_cnt = 0;
+	data->log_cnt = 0;
 	MarkBufferDirty(buffer);
 	log_newpage_buffer(buffer, true);
 	END_CRIT_SECTION();
@@ -131,7 +136,7 @@ log_if_new_file(Oid sequence)
 
 		/* An XID makes the commit flush the record, as for nextval() itself. */
 		(void) GetTopTransactionId();
-		seqid_log_sequence_page(buffer);
+		seqid_log_sequence_page(sequence, buffer);
 		ReleaseBuffer(buffer);
 		called->file = relation_file(rel);
 	}

@@ -25,14 +25,14 @@ extern Form_pg_sequence_data seqid_sequence_on_page(Page page);
  * largest bigint, that value.  Sets *lsn to the position of the record that last wrote the
  * page.  Locks the page.  Raises data_corrupted if it is damaged.
  */
-extern int64 seqid_read_next_value(Buffer buffer, XLogRecPtr *lsn);
+extern int64 seqid_read_next_value(Oid sequence, Buffer buffer, XLogRecPtr *lsn);
 
 /*
  * Logs the page, and makes the next nextval() log it again before it returns a value.  Does
  * not flush.  Locks the page.  Raises data_corrupted if it is damaged.  The caller must keep
  * the file from being removed, because recovery would create it again.
  */
-extern void seqid_log_sequence_page(Buffer buffer);
+extern void seqid_log_sequence_page(Oid sequence, Buffer buffer);
 
 /*
  * A nextval() whose values are not repeated after a crash, even if the file was copied.
