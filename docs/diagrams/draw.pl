@@ -26,10 +26,12 @@ my $style = <<'CSS';
 text { font: 13px sans-serif; fill: #1f2328; }
 text.title { font-weight: bold; }
 text.small { font-size: 11px; fill: #59636e; }
+text.lost { fill: #c0392b; }
 rect { stroke: #1f2328; stroke-width: 1; }
-.line, .axis, .bar, .gone { fill: none; stroke: #1f2328; stroke-width: 2; }
+.line, .axis, .bar, .poll, .gone { fill: none; stroke: #1f2328; stroke-width: 2; }
 .axis { stroke: #8b949e; stroke-width: 1; }
 .bar { stroke: #2e86c8; stroke-width: 7; }
+.poll { stroke: #8b949e; stroke-width: 1; stroke-dasharray: 5 4; }
 .gone { stroke: #c0392b; stroke-dasharray: 5 4; }
 rect.time { fill: #a8d4f5; } path.time { fill: none; stroke: #2e86c8; stroke-width: 3; }
 rect.place { fill: #f8cf9a; } path.mark { fill: none; stroke: #d9822b; stroke-width: 2; }
@@ -47,6 +49,7 @@ circle { fill: #1f2328; }
 @media (prefers-color-scheme: dark) {
 	text, circle { fill: #e6edf3; }
 	text.small { fill: #9da7b1; }
+	text.lost { fill: #ff7b72; }
 	rect, .line { stroke: #e6edf3; }
 	.gone { stroke: #ff7b72; }
 	rect.time { fill: #1d4f7c; }

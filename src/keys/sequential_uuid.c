@@ -11,8 +11,9 @@
  *	 size = max(1, block_size * block_count / 2^prefix_bits)
  *	 block = (value / size) mod 2^prefix_bits
  *
- * The prefix can have more values than block_count.  Blocks are then smaller than
- * block_size, so that they still wrap around after block_size * block_count values.
+ * The prefix can have more values than block_count.  Blocks are then smaller than block_size,
+ * so that they wrap around after about block_size * block_count values, unless the division
+ * rounds the size down by much, or the size is less than 1.
  */
 #include "postgres.h"
 
