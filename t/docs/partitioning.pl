@@ -32,6 +32,17 @@ for my $zone (qw(UTC Africa/Cairo America/Havana))
 			  FROM events"), '365|t', "$zone: each time has the partition of its day, but for an hour that midnight repeats");
 }
 
+# At noon of UTC, it is the next day in Kiritimati.  The page's call must still create the partition of today.
+my $clock = SeqidClock->new;
+$clock->set('+' . (86400 - time % 86400 + 43200) . 's');
+my $ahead = new_server('ahead', clock => $clock, conf => "timezone = 'Pacific/Kiritimati'\nclient_min_messages = error\n");
+my ($call) = grep { /^CALL .*current_date/m } map { $_->{text} } @{ $page->{blocks} };
+$ahead->safe_psql('postgres', "$recipe->{text} DROP TABLE events;
+	CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowflake_nextval(5)) PARTITION BY RANGE (id)");
+is(outcome($ahead, 'postgres', ($call =~ s/date_trunc.*?::date/current_date/r =~ s/1 month/1 day/r) . 'INSERT INTO events DEFAULT VALUES'),
+	'', 'a caller ahead of UTC: today has a partition');
+$ahead->stop;
+
 # Attaches the table of the page with or without its constraint, and shows what the server says of it.
 sub attached ($name, $before)
 {

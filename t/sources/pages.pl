@@ -85,6 +85,11 @@ is(join(' ', grep { $operations !~ /\b$_\b/ } @alerts), '', 'docs/operations.md:
 is(join("\n", unknown_names(SeqidPage->new($_))), '', "$_: files and functions exist")
   for 'docs/internals.md', 'docs/limits.md';
 
+# The tables of promises name tests: 002 is t/002_concurrency.pl.
+my @tests = grep { m{^(?:\d{3}|[a-z]\w*/\w+)$} } map { split /, / } SeqidPage::contents('docs/limits.md') =~ /\| ([^|\n]+) \|$/mg;
+is(join(' ', grep { my $test = $_; !grep { -e } glob "t/$test.pl t/${test}_*.pl" } @tests), '', 'docs/limits.md: tests exist');
+cmp_ok(scalar @tests, '>', 20, 'docs/limits.md: tests are named');
+
 my $misspelt = `codespell -L inout README.md CHANGELOG.md CONTRIBUTING.md docs/*.md src/README.md seqid--1.0.sql src/*.[ch] src/*/*.[ch] 2>&1`;
 is($misspelt, '', 'spelling');
 is($?, 0, 'codespell has run; it is a package of Debian');

@@ -7,7 +7,7 @@ import { EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 const Order = new EntitySchema({
   name: 'Order', tableName: 'orders',
   properties: {
-    id: { type: 'bigint', primary: true, autoincrement: false, defaultRaw: 'snowflake_nextblock((5)::bigint, (1)::bigint)' },
+    id: { type: 'bigint', primary: true, autoincrement: false, defaultRaw: 'snowflake_nextblock((1)::bigint)' },
     item: { type: 'text' },
   },
 });

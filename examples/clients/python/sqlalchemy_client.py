@@ -50,7 +50,8 @@ statements = []
 event.listen(engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
 items = ["limes", "dates", "plums"]
 with Session(engine) as session:
-    keys = session.scalars(select(func.snowflake_nextvals(5, len(items)))).all()
+    keys = session.scalars(
+        select(func.snowflake_nextval()).select_from(func.generate_series(1, len(items)))).all()
     session.add_all([Order(id=key, item=item) for key, item in zip(keys, items)])
     session.commit()
     same("keys that were generated first", [session.get(Order, key).item for key in keys], items)
