@@ -153,7 +153,7 @@ is_later($horizon, value('snowflake_timestamp(snowflake_nextval(807))', 'of_this
 $clock->set('+0s');
 goes_on_after($horizon, 'the clock is right');
 
-# An open transaction holds the horizon, as the view shows, and beside another database.
+# An open transaction holds back the horizon, as the view shows, and beside another database.
 sub check_held ($holder, $key, $what, $held = settled_horizon($node))
 {
 	not_before($key, $held, "$what: it is not above the key");
@@ -219,7 +219,7 @@ sub check_prepared ($how)
 	}
 }
 
-# Keys of parallel workers are their leader's, which holds the horizon until it ends,
+# Keys of parallel workers are their leader's, which holds back the horizon until it ends,
 # whether it generated keys before, after, or not at all.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE many AS SELECT n FROM generate_series(1, 20000) n;
@@ -334,13 +334,13 @@ sub begin_at ($session, $lxid)
 	$reader->query('CALL seqid.horizon()');
 	is($reader->query("SELECT pid || ' ' || (held < clock_timestamp()) FROM seqid.horizon_holders"),
 		"$next->{pid} true", 'a slot: the next process is listed, with a time of its own database');
-	is($reader->query("SELECT snowflake_first(horizon) <= $id FROM seqid.stat_database"), 't', 'a slot: and holds the horizon');
+	is($reader->query("SELECT snowflake_first(horizon) <= $id FROM seqid.stat_database"), 't', 'a slot: and holds back the horizon');
 	$_->close for $reader, $next;
 }
 
 #
 # Before PostgreSQL 17, the next process of a slot can have another backend id, with its own
-# count of transactions, whose local id soon is that of the slot.  It does not hold the horizon
+# count of transactions, whose local id soon is that of the slot.  It does not hold back the horizon
 # without a key.  The process that leaves the slot is a leader that has no slot of its own.
 #
 {
@@ -362,7 +362,7 @@ sub begin_at ($session, $lxid)
 
 	my $next = SeqidSession->new($node);
 	begin_at($next, $lxid);
-	is($reader->query('SELECT count(*) FROM seqid.horizon_holders'), 0, 'a slot: the next process does not hold the horizon');
+	is($reader->query('SELECT count(*) FROM seqid.horizon_holders'), 0, 'a slot: the next process does not hold back the horizon');
 	$_->close for $reader, $next;
 }
 
@@ -376,7 +376,7 @@ sub begin_at ($session, $lxid)
 	$node->safe_psql('postgres', 'DROP EXTENSION seqid');
 	$leader->query("PREPARE TRANSACTION 'regress_seqid'");
 	$node->safe_psql('postgres', 'CREATE EXTENSION seqid');
-	is(value('gid FROM seqid.horizon_holders'), 'regress_seqid', 'dropped: a prepared transaction holds the horizon');
+	is(value('gid FROM seqid.horizon_holders'), 'regress_seqid', 'dropped: a prepared transaction holds back the horizon');
 	value("1; ROLLBACK PREPARED 'regress_seqid'");
 	$leader->close;
 }

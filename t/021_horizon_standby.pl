@@ -123,7 +123,7 @@ is_replayed($lsn, 'end of a segment');
 
 #
 # A synchronous standby whose clock is behind is promoted: the same prepared transactions
-# hold the horizon, which does not go back.  What a reader of a sequence got has been flushed
+# hold back the horizon, which does not go back.  What a reader of a sequence got has been flushed
 # there, whatever level the writers have.
 #
 my $behind = SeqidClock->new('-5s');

@@ -4,7 +4,7 @@
  *
  * The life of one id:
  *
- * 1. The transaction registers as a writer, so that readers can see that it holds the horizon.
+ * 1. The transaction registers as a writer, so that readers can see that it holds back the horizon.
  *	  Its keys are above the floor that it reads at that time.
  * 2. It claims the next tick by a compare-and-exchange that moves the counter to it.  This is
  *	  the tick of the clock or, if the counter has already reached that one, the tick after the

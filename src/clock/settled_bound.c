@@ -301,7 +301,7 @@ look(Followed *followed, bool wait_for_standbys, Look *result)
 
 /*
  * Looks again each millisecond, until the transactions that are new to the first look have
- * ended.  They hold the bound where the previous look of any session found it.  A wait delays
+ * ended.  They hold back the bound where the previous look of any session found it.  A wait delays
  * rows that are already settled, so it takes at most half of the time since that look.
  */
 static void

@@ -21,7 +21,7 @@
  *	  clears the local id (lxid) in the PGPROC when it makes the transaction visible, under the
  *	  same lock.  So a slot never becomes invalid too early, a process that dies does not leave
  *	  a valid one, and nobody has to clear it.  The slot contains only 16 bits of the id.  If
- *	  they are by chance those of a later transaction of the same PGPROC, the slot holds the
+ *	  they are by chance those of a later transaction of the same PGPROC, the slot holds back the
  *	  horizon until this transaction ends, which does no harm.
  *
  * 4. Parallel workers register in the slot of their leader, whose transaction inserts their

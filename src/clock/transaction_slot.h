@@ -21,7 +21,7 @@ extern void seqid_register_new_writer(void);
 
 /*
  * Must be called before a key is reserved.  From then until the end of the transaction,
- * readers can see that the transaction holds the horizon, and no key of this backend has an
+ * readers can see that the transaction holds back the horizon, and no key of this backend has an
  * earlier time than its slot.  Raises the errors of seqid_database_state(), and
  * object_not_in_prerequisite_state in a parallel worker whose leader has not loaded the
  * library but could prepare the transaction.

@@ -149,7 +149,7 @@ sub late_row
 }
 
 # horizon_beyond($server, $id): the bound of snowflakes and the lsn of a CALL.  Another
-# transaction of the server can hold the horizon for a moment.
+# transaction of the server can hold back the horizon for a moment.
 sub horizon_beyond ($server, $id)
 {
 	my ($lsn, $bound);

@@ -143,7 +143,7 @@ shows('the list is right', "1 1 seqid_shard_allowed shop\n0 0 seqid_file_setting
 my $holder = SeqidSession->new($node, 'shop');
 $holder->query("BEGIN; $generate");
 set_clock(600);
-shows('a transaction holds the horizon', "1 1 seqid_horizon_holders_transactions shop
+shows('a transaction holds back the horizon', "1 1 seqid_horizon_holders_transactions shop
 	300 900 seqid_horizon_holders_oldest_seconds shop, seqid_horizon_age_seconds shop", $horizon);
 $holder->query('ROLLBACK');
 

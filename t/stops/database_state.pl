@@ -125,7 +125,7 @@ sub check_workers ($how, $change)
 	$change->();
 	my $bound = outcome($node, 'touched', 'SET timezone = $$UTC$$; CALL seqid.horizon()') =~ s/\|.*//r;
 	is($leader->query("SELECT count(*), min(id) >= snowflake_first('$bound') FROM by_workers; DROP TABLE by_workers; COMMIT"),
-		'3|t', "$how: a transaction whose workers are gone holds the horizon");
+		'3|t', "$how: a transaction whose workers are gone holds back the horizon");
 	$leader->close;
 }
 

@@ -210,7 +210,7 @@ sub judge_outbox ($node)
 		run_script('end', $where, end_prepared(1), 'prepared');
 		return (ask($node, 'postgres', 'SELECT count(*) FROM seqid.horizon_holders') // 1) == 0;
 	}
-	or die 'transactions hold the horizon for ever';
+	or die 'transactions hold back the horizon for ever';
 	cmp_ok(-s "$directory/prepared", '>', 0, 'transactions were prepared and ended by another session');
 
 	for my $table (@tables)
