@@ -13,7 +13,16 @@ use SeqidPage;
 my $clock = SeqidClock->new('-6s');
 my $primary = new_server('primary', init => [ allows_streaming => 1, has_archiving => 1 ], conf => "seqid.shards = '16-18'");
 my ($where) = SeqidPage->new("$FindBin::RealBin/../docs/failover.md")->recipe('where');
-my $in_effect = $where->{text};
+my $in_effect = 'SELECT timeline, shard, shard_source FROM seqid.stat_server';
+
+# What the page's query shows: timeline, shard, the list and whether the server's own file contains it.
+sub where_is ($node)
+{
+	my ($list) = split /\n/, outcome($node, $where->{text});
+	my $file = $node->data_dir . '/postgresql.conf';
+
+	return $list =~ s/\Q$file\E$/its file/r;
+}
 
 $primary->safe_psql('postgres', q{
 	CREATE TABLE t (id bigint DEFAULT snowflake_nextval());
@@ -22,13 +31,13 @@ $primary->safe_psql('postgres', q{
 	INSERT INTO events (note) VALUES ('before');
 	INSERT INTO positions VALUES (0);});
 $primary->backup('base');
-is(outcome($primary, $in_effect), '1|16|configuration file', 'timeline 1: the first shard');
+is(where_is($primary), '1|16|seqid.shards|16-18|its file', 'timeline 1: the first shard');
 is(outcome($primary, 'INSERT INTO t DEFAULT VALUES RETURNING snowflake_shard(id)'), '16', 'timeline 1: issues it');
 
 my $standby = new_standby($primary, 'standby', clock => $clock);
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 my $session = SeqidSession->new($standby);
-is(outcome($standby, $in_effect), '||configuration file', 'standby: no timeline, no shard');
+is(where_is($standby), '||seqid.shards|16-18|its file', 'standby: no timeline, no shard');
 is($session->outcome('SELECT snowflake_nextval()'), '25006', 'standby: refused');
 
 # WAL is lost: the old primary has issued ids that the standby does not know, and goes on.
