@@ -9,12 +9,13 @@ use SeqidPage;
 use Test::More;
 
 # How PostgreSQL's own begin; "..." is any text.
-my @own = split /;\s+/, 'array size exceeds the maximum allowed; calculated CRC checksum does not match
-	value stored in control file; could not resize shared memory segment; could not serialize access due to
-	concurrent update; could not stat file; duplicate key value violates unique constraint; extension "..."
-	is not available; function ... already exists; function ... does not exist; integer out of range; invalid
-	configuration parameter name; lastval is not yet defined in this session; not enough shared memory; null
-	value in column; permission denied; schema "..." does not exist; seqid.horizon() is a procedure; unrecognized configuration parameter'
+my @own = split /;\s+/, 'array size exceeds the maximum allowed; calculated CRC checksum does not match value
+	stored in control file; could not access file; could not resize shared memory segment; could not serialize
+	access due to concurrent update; could not stat file; duplicate key value violates unique constraint; extension
+	"..." is not available; function ... already exists; function ... does not exist; integer out of range; invalid
+	configuration parameter name; lastval is not yet defined in this session; not enough shared memory; null value
+	in column; permission denied; schema "..." does not exist; seqid.horizon() is a procedure; unrecognized
+	configuration parameter'
   =~ s/\s+/ /gr;
 
 my $sources = SeqidPage::contents(glob 'src/*.[ch] src/*/*.[ch] seqid--*.sql');

@@ -34,4 +34,4 @@ async function interleave(variant) {
   await second.commit();
 }
 
-testStore({ name: 'emmett', sequence: 'emt_global_message_position', writer, reader, interleave, losesByInterleaving: true, waitsForAny: true });
+testStore({ name: 'emmett', sequence: 'emt_global_message_position', viewed: 'emt_messages', writer, reader, interleave, losesByInterleaving: true, waitsForAny: true });

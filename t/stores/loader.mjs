@@ -31,4 +31,4 @@ async function reader(url, handle, kind) {
   })();
 }
 
-testStore({ name: `loader_${way}`, sequence: 'events_id_seq', writer, reader, interleave: lateCommit, losesByInterleaving: true });
+testStore({ name: `loader_${way}`, sequence: 'events_id_seq', viewed: way === 'view' && 'events', writer, reader, interleave: lateCommit, losesByInterleaving: true });
