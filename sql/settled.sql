@@ -20,7 +20,7 @@ DO $$
 BEGIN
 	WHILE (SELECT count(*) FROM outbox
 			WHERE key < seqid.settled_snowflake() AND key53 < seqid.settled_snowflake53()
-			  AND comb < seqid.settled_comb_uuid()) < 3 LOOP
+			  AND comb < seqid.settled_comb_uuid()) < (SELECT count(*) FROM outbox) LOOP
 		COMMIT;
 	END LOOP;
 END
