@@ -198,9 +198,10 @@ $node->pgbench('--no-vacuum --client 200 --jobs 2 --transactions 5', 0, [qr{proc
 $id = outcome($node, $insert);
 is(horizon(), $id + 1, '200 pollers: the horizon passes a row');
 
-# The error names the sequence whose page is damaged.
+# The error identifies the sequence whose page is damaged.
 {
 	my $file = $node->data_dir . '/' . outcome($node, "SELECT pg_relation_filepath('events_id_seq')");
+	my $oid = outcome($node, "SELECT 'events_id_seq'::regclass::oid");
 
 	$node->stop;
 	my $page = slurp_file($file);
@@ -208,7 +209,7 @@ is(horizon(), $id + 1, '200 pollers: the horizon passes a row');
 	unlink $file;
 	append_to_file($file, $page);
 	$node->start;
-	is(full_outcome($node, $_), 'XX001: page of sequence "events_id_seq" is damaged', "damaged: $_")
+	is(full_outcome($node, $_), "XX001: page of sequence with OID $oid is damaged", "damaged: $_")
 	  for "SELECT seqid.settled('events_id_seq')", $call;
 }
 

@@ -21,7 +21,6 @@
 #include "storage/proc.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
 
 /* The struct without the padding at its end. */
 #define SEQUENCE_DATA_SIZE \
@@ -62,14 +61,15 @@ lock_sequence(Oid sequence, Buffer buffer, int mode)
 
 	LockBuffer(buffer, mode);
 	data = seqid_sequence_on_page(BufferGetPage(buffer));
+
+	/*
+	 * The caller can hold an LWLock, under which the search for the name could
+	 * wait for a lock on a catalog, and could not be cancelled.
+	 */
 	if (data == NULL)
-	{
-		/* The search for the name reads other pages. */
-		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("page of sequence \"%s\" is damaged", get_rel_name(sequence))));
-	}
+				 errmsg("page of sequence with OID %u is damaged", sequence)));
 	return data;
 }
 
