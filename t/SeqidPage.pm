@@ -61,10 +61,10 @@ sub new ($class, $path)
 	return $self;
 }
 
-# The blocks of a recipe that can be run.
+# The blocks of a recipe that can be run, without excerpts of a program.
 sub recipe ($self, $name)
 {
-	my @blocks = grep { ($_->{recipe} // '') eq $name && !$_->{'not run'} } @{ $self->{blocks} };
+	my @blocks = grep { ($_->{recipe} // '') eq $name && !$_->{'not run'} && !$_->{from} } @{ $self->{blocks} };
 
 	die "$self->{path} has no recipe '$name'" unless @blocks;
 	return @blocks;

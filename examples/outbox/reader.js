@@ -17,19 +17,17 @@ async function readBatch() {
   await client.query('BEGIN');
   const { rows: [position] } = await client.query(
     'SELECT last_id FROM outbox_reader WHERE name = $1 FOR UPDATE', [reader]);
-  if (!position)
-    throw new Error(`outbox_reader has no reader ${reader}`);
   const { rows } = await client.query(
     `SELECT id, topic, payload FROM outbox
-      WHERE id > $1 AND id < seqid.settled('outbox_id_seq') ORDER BY id LIMIT $2`, [position.last_id, AT_MOST]);
+      WHERE id > $1 AND id < seqid.settled('outbox_id_seq') ORDER BY id LIMIT $2`,
+    [position.last_id, AT_MOST]);
   for (const row of rows)
     await handle(row);
-  const last = rows.at(-1)?.id ?? position.last_id;     // a string, because it has 64 bits
-  if (rows.length > 0)
-    await client.query('UPDATE outbox_reader SET last_id = $2 WHERE name = $1', [reader, last]);
-  const { rows: [{ more }] } = await client.query(
-    'SELECT EXISTS (SELECT FROM outbox WHERE id > $1) AS more', [last]);
+  if (rows.length > 0)         // an id is a string, because it has 64 bits
+    await client.query('UPDATE outbox_reader SET last_id = $2 WHERE name = $1', [reader, rows.at(-1).id]);
   await client.query('COMMIT');
+  const { rows: [{ more }] } = await client.query(
+    'SELECT EXISTS (SELECT FROM outbox WHERE id > $1) AS more', [rows.at(-1)?.id ?? position.last_id]);
   return { count: rows.length, more };
 }
 
@@ -42,6 +40,9 @@ function nap(ms) {
 
 async function main() {
   await client.connect();
+  const { rowCount } = await client.query('SELECT FROM outbox_reader WHERE name = $1', [reader]);
+  if (rowCount === 0)
+    throw new Error(`outbox_reader has no row with the name ${reader}`);
   client.on('notification', () => { notified = true; wake(); });
   await client.query('LISTEN outbox');
   for (;;) {

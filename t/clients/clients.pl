@@ -85,8 +85,10 @@ sub fault_in_excerpt ($page, $block)
 	return map { index("\n$text", "\n$_") >= 0 ? () : "$block->{where}: not in $from" } @parts;
 }
 
-my $page = SeqidPage->new('docs/clients.md');
-is(join("\n", map { fault_in_excerpt($page, $_) } @{ $page->{blocks} }), '', 'docs/clients.md shows what the programs do');
+for my $page (map { SeqidPage->new("docs/$_.md") } qw(clients outbox))
+{
+	is(join("\n", map { fault_in_excerpt($page, $_) } @{ $page->{blocks} }), '', "$page->{path} shows what the programs do");
+}
 
 # The programs are compiled in a copy.
 system_or_bail('cp', '-R', 'examples/clients', $directory);
