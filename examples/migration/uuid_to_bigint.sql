@@ -41,6 +41,8 @@ SET LOCAL lock_timeout = '200ms';
 CREATE FUNCTION replies_new_note_id() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS
     $$ BEGIN NEW.new_note_id := (SELECT new_id FROM notes WHERE id = NEW.note_id); RETURN NEW; END $$;
+-- Otherwise, any role could create a trigger that runs code with your privileges.
+REVOKE EXECUTE ON FUNCTION replies_new_note_id() FROM PUBLIC;
 ALTER TABLE replies ADD COLUMN new_note_id bigint;
 CREATE TRIGGER zzz_new_note_id BEFORE INSERT OR UPDATE ON replies
     FOR EACH ROW EXECUTE FUNCTION replies_new_note_id();
