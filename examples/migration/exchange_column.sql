@@ -13,6 +13,9 @@ DECLARE
     problems text;
 BEGIN
     SELECT string_agg(problem, ', ') INTO problems FROM (
+        -- DROP COLUMN also drops the columns of these tables, with their indexes.
+        SELECT format('%s inherits from it', inhrelid::regclass) FROM pg_inherits WHERE inhparent = changed
+        UNION ALL
         SELECT format('constraint %s is not valid', conname) FROM pg_constraint
          WHERE conrelid = changed AND conkey @> ARRAY[n.attnum] AND NOT convalidated
         UNION ALL

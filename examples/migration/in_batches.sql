@@ -21,6 +21,7 @@ DECLARE
     in_pass bigint;
     tries int := 0;
 BEGIN
+    pages := greatest(pages, 1);    -- or the loop would not end
     LOOP
         in_pass := 0;
         -- Partitions and children, one after the other.

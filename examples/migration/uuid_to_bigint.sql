@@ -1,7 +1,8 @@
 -- A key of type uuid becomes a snowflake, while clients write. notes.id is the key, notes.created_at
 -- has times of New York without a time zone, and replies.note_id references the key. Run the parts
 -- between empty lines one by one, with the names of your tables. Repeat a part that raises "canceling
--- statement due to lock timeout" until it succeeds.
+-- statement due to lock timeout" until it succeeds. Run all parts as the owner of the tables,
+-- not as a superuser, because the owner can change the code that the function of step 4 calls.
 
 -- 1. The new key. One statement adds it and then its default, so that new rows get ids and old rows
 -- stay NULL.

@@ -26,6 +26,8 @@ SELECT concat_ws(E'\n', 'BEGIN;', 'SET LOCAL lock_timeout = ''200ms'';',
            (SELECT string_agg(format('GRANT %s ON SEQUENCE %s TO %s;', privilege_type, sequence,
                                      coalesce(nullif(grantee::regrole::text, '-'), 'PUBLIC')), E'\n')
               FROM pg_class c, aclexplode(relacl) WHERE c.oid = sequence AND attidentity <> '' AND grantee <> relowner),
+           -- No session must call nextval() between the reading of last_value and setval().
+           CASE WHEN seqincrement > 0 AND attidentity = '' THEN format('ALTER SEQUENCE %s CACHE %s;', sequence, seqcache) END,
            CASE WHEN seqincrement > 0 THEN format('SELECT setval(%L, greatest(%s, %s)) FROM %s;', sequence,
                -- a serial can count on until the change; the sequence of an identity is dropped
                CASE attidentity WHEN '' THEN format('(SELECT last_value FROM %s)', sequence) ELSE coalesce(last::text, 'NULL') END,
@@ -33,11 +35,18 @@ SELECT concat_ws(E'\n', 'BEGIN;', 'SET LOCAL lock_timeout = ''200ms'';',
                ELSE format('%1$s + (%2$s - %1$s + %3$s) / %4$s * %4$s', first, highest, seqincrement - 1, seqincrement) END,
                -- the sequence cannot reach higher keys, and continues below them
                concat(relation, CASE WHEN NOT unlimited THEN format(' WHERE %I <= %s', attname, seqmax) END))
-           WHEN last IS NOT NULL THEN format('SELECT setval(%L, %s);', sequence, last) END,
+           -- a descending sequence continues below the lowest key, and that of a serial is already there
+           WHEN attidentity <> '' THEN format('SELECT setval(%L, least(%s, min(%I))) FROM %s WHERE %3$I BETWEEN %5$s AND %6$s;',
+               sequence, coalesce(last::text, 'NULL'), attname, relation, seqmin, seqmax) END,
            'COMMIT;')
   FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
   LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum)
-  LEFT JOIN pg_sequence ON seqrelid = pg_get_serial_sequence(:'table', :'key')::regclass,
+  -- the column need not own the sequence of its default
+  LEFT JOIN pg_sequence ON seqrelid = coalesce((
+      SELECT min(refobjid) FROM pg_depend JOIN pg_class s ON s.oid = refobjid AND s.relkind = 'S'
+       WHERE (classid, objid, refclassid) = ('pg_attrdef'::regclass, pg_attrdef.oid, 'pg_class'::regclass)
+         AND pg_get_expr(adbin, adrelid) ~ '^\W*nextval\('),
+      pg_get_serial_sequence(:'table', :'key')::regclass),
        CAST(attrelid AS regclass) relation, CAST(seqrelid AS regclass) sequence,
        pg_sequence_last_value(seqrelid) last, coalesce(last, seqstart - seqincrement) first,
        CAST(seqmax = 9223372036854775807 AS boolean) unlimited,
