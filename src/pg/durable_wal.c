@@ -41,7 +41,8 @@ seqid_wal_insert_end(void)
  * Whether the server waits for standbys.  A statement that runs has not read the configuration
  * since it began, so its own value of synchronous_standby_names can be empty although they have
  * been named since then.  The flag in shared memory decides whether a commit waits, but follows
- * the configuration after a moment, and headers of old minor versions have another one.
+ * the configuration after a moment.  Old minor versions have another flag at the same place, so
+ * a library that was built with their headers reads it only in a server of the same version.
  */
 static bool
 standbys_are_named(void)
@@ -50,6 +51,10 @@ standbys_are_named(void)
 		return false;
 #ifdef SYNC_STANDBY_DEFINED
 	if ((WalSndCtl->sync_standbys_status & SYNC_STANDBY_DEFINED) != 0)
+		return true;
+#else
+	if (WalSndCtl->sync_standbys_defined &&
+		atoi(GetConfigOption("server_version_num", false, false)) == PG_VERSION_NUM)
 		return true;
 #endif
 	return SyncRepStandbyNames != NULL && SyncRepStandbyNames[0] != '\0';
