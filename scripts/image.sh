@@ -118,6 +118,10 @@ try_server()
 		{ tail -n 50 "$work/log" >&2; return 1; }
 	container=$(buildah from "seqid-server:$version") || return 1
 	[ "$(buildah run "$container" -- sh -euc '
+		# A start that is killed after initdb must not leave an incomplete server.
+		printf "#!/bin/sh\n/usr/lib/postgresql/bin/initdb \"\$@\"\nkill -9 \$PPID\n" >/tmp/initdb
+		chmod +x /tmp/initdb
+		! PATH=/tmp:$PATH start >/dev/null 2>&1
 		start >/dev/null 2>&1 &
 		until pg_isready -q; do sleep 1; done
 		psql -XAtqc "$1"

@@ -72,6 +72,9 @@ SQL
 is(outcome($registry, 'SELECT count(*), count(DISTINCT list) FROM claims'), '160|160', 'each shard is claimed once');
 is(outcome($registry, 'SELECT array_agg(count ORDER BY count) = ARRAY(SELECT generate_series(1, 160)) FROM conflicts'),
 	't', 'each check-in sees those before it');
+is(outcome($registry, "BEGIN ISOLATION LEVEL $_; SELECT shard_registry.check_in('o', 'one', '5', now(), now())"),
+	'25001', "a check-in under $_ is refused, because it could miss those before it")
+  for 'REPEATABLE READ', 'SERIALIZABLE';
 $registry->stop;
 
 done_testing();

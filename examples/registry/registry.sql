@@ -99,6 +99,12 @@ DECLARE
     allowed int4multirange;
     unclaimed int4multirange;
 BEGIN
+    -- An older snapshot would not have the list of a concurrent check-in.
+    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        RAISE active_sql_transaction USING
+            MESSAGE = 'check_in() needs isolation level READ COMMITTED',
+            HINT = 'Begin the transaction with BEGIN ISOLATION LEVEL READ COMMITTED, or set default_transaction_isolation.';
+    END IF;
     -- Without these, a conflict could not be found.
     IF num_nulls(owner, node, shards, started_at, sent_at) > 0 THEN
         RAISE null_value_not_allowed USING MESSAGE = 'arguments of check_in() must not be NULL';

@@ -70,9 +70,16 @@ my $quick = file('quick.sql', 'INSERT INTO outbox (topic) VALUES ($$quick$$);');
 
 $ENV{NODE_PATH} = SeqidNode::modules('examples/clients/node');
 @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
-spawn("$directory/settle.read", '/usr/bin/python3', 'examples/outbox/settle.py');
+$node->safe_psql('postgres', 'CREATE ROLE settler LOGIN; GRANT SELECT ON SEQUENCE outbox_id_seq TO settler; GRANT CREATE ON SCHEMA public TO settler');
+
+sub settle ($file)
+{
+	local $ENV{PGUSER} = 'settler';
+	return spawn("$directory/$file", '/usr/bin/python3', 'examples/outbox/settle.py');
+}
+my @settle = settle('settle.read');
 poll_until { outcome($standby, 'SELECT bound > 2 FROM outbox_settled') eq 't' } or die 'no bound comes';
-spawn("$directory/second_settle.read", '/usr/bin/python3', 'examples/outbox/settle.py');
+push @settle, settle('second_settle.read');
 spawn("$directory/$_.read", @{ $readers{$_} }) for keys %readers;
 system_or_bail('pgbench', '-n', '-c8', '-T', int 60 * ($ENV{SEQID_MINUTES} // 0.2), '-f', "$writers\@8", '-f', "$quick\@1");
 
@@ -94,6 +101,17 @@ for my $reader (qw(naive naive_standby))
 # With the old bound, a reader could pass an uncommitted row that reuses a value below it.
 $node->safe_psql('postgres', 'TRUNCATE outbox RESTART IDENTITY');
 ok((poll_until { outcome($standby, 'SELECT bound = 1 FROM outbox_settled') eq 't' }), 'settle.py follows a sequence that was set back');
+
+# The alarm of docs/standby.md
+my ($copies) = map { /`(SELECT count\(\*\) FROM pg_stat_activity .*)`/ } values %{ SeqidPage->new('docs/standby.md')->{text} };
+$copies =~ s/'shop'/'postgres'/;
+$copies =~ s/'10 s'/'1 s'/;
+ok((poll_until { outcome($node, $copies) > 0 }), 'the alarm: settle.py runs');
+kill 'STOP', @settle;
+ok((poll_until { outcome($node, $copies) == 0 } 20), 'the alarm: all copies of settle.py are stopped');
+is(outcome($node, "SET application_name = 'settle.py public.outbox_settled'; $copies"),
+	0, 'the alarm: another role cannot silence it');
+kill 'CONT', @settle;
 
 # A copy of settle.py for another bound does not overwrite this one.
 sub changed ($program, %constants)

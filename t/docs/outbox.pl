@@ -123,6 +123,18 @@ is(run('SELECT last_id FROM outbox_reader'), $apples, 'a reader of one topic: th
 run(recipe('new reader') . insert('new'));
 is(run("SELECT count(*) FROM outbox WHERE id > (SELECT last_id FROM outbox_reader WHERE name = 'cache')"), '1', 'a new reader starts with the next row');
 
+# A role without privileges, whose nextval() has failed
+run('CREATE ROLE regress_stranger; CREATE SCHEMA hidden; CREATE SEQUENCE hidden.s');
+my ($number, $bound) = split /\|/, run(q{SELECT 'hidden.s'::regclass::oid, seqid.settled('hidden.s')});
+my $stranger = SeqidSession->new($node);
+is($stranger->outcome("SET ROLE regress_stranger; BEGIN; SAVEPOINT s; SELECT nextval($number)"), '42501', 'a stranger cannot take a value');
+$stranger->query('ROLLBACK TO s');
+run(q{SELECT nextval('hidden.s')});
+is(run(q{SELECT seqid.settled('hidden.s')}), $bound, 'a stranger holds back the bound');
+is(run(q{SELECT pid FROM seqid.horizon_holders WHERE sequence = 'hidden.s'::regclass}), $stranger->{pid}, 'and is found');
+$stranger->close;
+is(run(q{SELECT seqid.settled('hidden.s')}), $bound + 1, 'until its transaction ends');
+
 # COMBs
 my $zero = '00000000-0000-0000-0000-000000000000';
 my $poll = sub { batch(sub ($sql) { $sql =~ s/:last/:'last'/gr =~ s/settled\(.*?\)/settled_comb_uuid()/r }) };

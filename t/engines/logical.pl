@@ -20,6 +20,7 @@ $ENV{PGSERVICEFILE} = "$directory/services";
 my @writers = map {
 	my $list = 16 + 4 * $_ . '-' . (19 + 4 * $_);
 	new_server($names[$_], init => [ allows_streaming => 'logical' ], conf => "seqid.shards = '$list'
+		max_prepared_transactions = 1
 		seqid.allowed_shards = '$list'
 		max_logical_replication_workers = 12
 		max_worker_processes = 20")
@@ -201,6 +202,37 @@ $session->query('ROLLBACK');
 $session->close;
 ok(wait_until($two, $arrives{$_}), "several writers: server $_ arrives") for sort keys %arrives;
 is(outcome($two, $gets), 2, 'several writers: then no row is missed');
+
+#
+# Server two takes over.  Sequences above those of the publisher stay, and a prepared transaction
+# is not lost.
+#
+my ($caught_up, $setvals) = SeqidPage::statements($page->sql('take over'));
+for my $server ($one, $two)
+{
+	$server->safe_psql('postgres', q{
+		CREATE TABLE taken (n int);
+		CREATE SEQUENCE behind;
+		CREATE SEQUENCE beyond;
+		CREATE SEQUENCE descending INCREMENT -1;
+		SELECT setval('behind', 5), setval('beyond', 5), setval('descending', -5)});
+}
+$one->safe_psql('postgres', q{SELECT setval('behind', 9), setval('descending', -9)});
+$two->safe_psql('postgres', q{SELECT setval('beyond', 9)});
+$one->safe_psql('postgres', 'CREATE PUBLICATION taken FOR TABLE taken');
+subscribe($two, 'everything', 'taken', 'one', 'copy_data = true');
+wait_until($two, $page->sql('copied')) or die 'the tables are not copied';
+ok(wait_until($one, $caught_up), 'take over: the subscriber has caught up');
+$one->safe_psql('postgres', q{BEGIN; INSERT INTO taken VALUES (1); PREPARE TRANSACTION 'order 17'});
+wait_until($one, q{SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication WHERE application_name = 'everything'})
+  or die 'the subscriber does not catch up';
+is(outcome($one, $caught_up), 'f', 'take over: the subscriber lacks a prepared transaction');
+$one->safe_psql('postgres', q{COMMIT PREPARED 'order 17'});
+ok(wait_until($one, $caught_up), 'take over: the subscriber has caught up with it');
+is(outcome($two, 'SELECT n FROM taken'), 1, 'take over: and has its row');
+$two->safe_psql('postgres', join "\n", grep { /behind|beyond|descending/ } split /\n/, outcome($one, $setvals));
+is(outcome($two, 'SELECT a.last_value, b.last_value, c.last_value FROM behind a, beyond b, descending c'),
+	'9|9|-9', 'take over: no sequence is set back');
 $_->stop('immediate') for @writers;
 
 done_testing();

@@ -22,6 +22,16 @@ reconfigure($node, output_plugin_libraries => 'wal2json')
   if $node->safe_psql('postgres', "SELECT count(*) FROM pg_settings WHERE name = 'output_plugin_libraries'");
 $node->safe_psql('postgres', 'CREATE ROLE reader LOGIN; CREATE TABLE another (n int)');
 
+# Without the extension, the policies cannot be created.  psql continues after the error.
+$node->safe_psql('postgres', 'CREATE TABLE events (id bigserial); CREATE TABLE messages (global_position bigint);
+	CREATE SEQUENCE emt_global_message_position');
+for my $file ('loader_policy', 'kysely')
+{
+	$node->psql('postgres', slurp_file("examples/stores/$file.sql"), on_error_stop => 0);
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_class WHERE relrowsecurity'),
+		0, "$file: without its policy, row security is not enabled");
+}
+
 # The programs find their packages above them.
 system_or_bail('cp', '-R', '--parents', 't/stores', 'examples/stores', $directory);
 symlink SeqidNode::modules('examples/stores'), "$directory/node_modules";
