@@ -53,7 +53,7 @@ run()
 # install_lines MAJOR: the lines that the README has below "Install", for a version.
 install_lines()
 {
-	sed -n '/^## Install$/,/^```$/p' "$top/README.md" | sed "1,/^\`\`\`sh\$/d; /^\`\`\`/d; s/17/$1/g"
+	sed -n '/^## Install$/,/^```$/p' "$top/README.md" | sed "1,/^\`\`\`sh\$/d; /^\`\`\`/d; s/ postgresql postgresql-server-dev-all / postgresql-$1 postgresql-server-dev-$1 /"
 }
 
 for major in "${versions[@]}"; do

@@ -12,7 +12,7 @@ async function handle(row) {
   console.log(row.id, row.topic);
 }
 
-// Returns the number of rows, and whether there are rows above the bound.
+// Returns the number of rows, and whether there are unread rows.
 async function readBatch() {
   await client.query('BEGIN');
   const { rows: [position] } = await client.query(

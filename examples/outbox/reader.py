@@ -16,7 +16,7 @@ def handle(id, topic, payload):
 
 
 def read_batch(connection):
-    """Returns the number of rows, and whether there are rows above the bound."""
+    """Returns the number of rows, and whether there are unread rows."""
     with connection, connection.cursor() as cursor:     # one transaction
         cursor.execute('SELECT last_id FROM outbox_reader WHERE name = %s FOR UPDATE', (READER,))
         row = cursor.fetchone()
