@@ -70,6 +70,10 @@
 #define compat_vxid_process(vxid)	((vxid).backendId)
 #endif
 
+/* Whether the server has the minor version of the headers, so that all its structs are theirs. */
+#define compat_headers_are_of_server() \
+	(atoi(GetConfigOption("server_version_num", false, false)) == PG_VERSION_NUM)
+
 /* From 18 on, a module has a name and a version; see fmgr.h. */
 #ifdef PG_MODULE_MAGIC_EXT
 #define COMPAT_MODULE_MAGIC(module_name, module_version) \

@@ -53,8 +53,7 @@ standbys_are_named(void)
 	if ((WalSndCtl->sync_standbys_status & SYNC_STANDBY_DEFINED) != 0)
 		return true;
 #else
-	if (WalSndCtl->sync_standbys_defined &&
-		atoi(GetConfigOption("server_version_num", false, false)) == PG_VERSION_NUM)
+	if (WalSndCtl->sync_standbys_defined && compat_headers_are_of_server())
 		return true;
 #endif
 	return SyncRepStandbyNames != NULL && SyncRepStandbyNames[0] != '\0';
